@@ -3,12 +3,12 @@ import { freePort } from '../test/support/ports.ts'
 import { knows, SECRETS } from './gateway.ts'
 import { programNamed } from './machine.ts'
 import type { Scene, Started } from './process.ts'
-import { caddyCommand, caddyConfig } from './rivals/caddy.ts'
-import { envoyCommand, envoyConfig } from './rivals/envoy.ts'
+import { caddyCommand } from './rivals/caddy.ts'
+import { envoyCommand } from './rivals/envoy.ts'
 import * as nginx from './rivals/nginx.ts'
 import { OAUTH2_PROXY_COOKIE, oauth2ProxyCommand, oauth2ProxySessions, providerFor } from './rivals/oauth2-proxy.ts'
 import { springTokens } from './rivals/spring.ts'
-import { type Ground, type Placed, SESSIONS, Start } from './stage.ts'
+import { type AskingProxy, type Ground, type Placed, SESSIONS, Start } from './stage.ts'
 
 /** A proxy in front of the upstream, or the upstream itself. */
 export interface Contender {
@@ -34,6 +34,8 @@ interface Entry {
   title: string
   base?: string
   credential?: string
+  /** Raised only where it is named. */
+  isApart?: true
   /** Whether this machine has what it needs; otherwise it is skipped. */
   needs?: () => boolean
   raise(start: Start): Promise<Raised>
@@ -126,37 +128,18 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
         start.nginx('auth-request', port => nginx.authRequest(start.ground.upstream, port, service)),
       ),
   },
-  caddy: {
-    title: 'Caddy forward_auth + the same service',
-    needs: () => hasRedis() && programNamed('caddy') !== null,
-    raise: start =>
-      withService(start, service =>
-        start.installed('caddy', {
-          environment: { HOME: start.scene.folder },
-          command: (program, port) =>
-            caddyCommand(program, caddyConfig(start.scene.folder, port, start.ground.upstream, service)),
-        }),
-      ),
-  },
-  envoy: {
-    title: 'Envoy ext_authz + the same service',
-    needs: () => hasRedis() && programNamed('envoy') !== null,
-    raise: start =>
-      withService(start, service =>
-        start.installed('envoy', {
-          command: (program, port) =>
-            envoyCommand(program, envoyConfig(start.scene.folder, port, start.ground.upstream, service)),
-        }),
-      ),
-  },
+  caddy: asking('caddy', 'Caddy forward_auth + the same service', caddyCommand),
+  envoy: asking('envoy', 'Envoy ext_authz + the same service', envoyCommand),
   'oauth2-proxy': {
     title: 'oauth2-proxy, session in a cookie and Redis',
     credential: OAUTH2_PROXY_COOKIE,
+    isApart: true,
     needs: () => hasRedis() && programNamed('oauth2-proxy') !== null,
     raise: raiseOAuth2Proxy,
   },
   spring: {
     title: 'Spring Cloud Gateway + Sa-Token with Redis',
+    isApart: true,
     needs: () => hasRedis() && ['java', 'mvn'].every(name => programNamed(name) !== null),
     raise: raiseSpring,
   },
@@ -182,6 +165,23 @@ async function raiseSpring(start: Start): Promise<Raised> {
   return { ...raised, tokens: await springTokens(raised.url, SESSIONS) }
 }
 
+/** A proxy that asks the Node service, by its program and what writes its command. */
+function asking(program: string, title: string, command: (program: string, parts: AskingProxy) => string[]): Entry {
+  return {
+    title,
+    isApart: true,
+    needs: () => hasRedis() && programNamed(program) !== null,
+    raise: start =>
+      withService(start, service => {
+        const parts = { folder: start.scene.folder, upstream: start.ground.upstream, service }
+        return start.installed(program, {
+          environment: { HOME: start.scene.folder },
+          command: (path, port) => command(path, { ...parts, port }),
+        })
+      }),
+  }
+}
+
 /** A proxy that asks a service about each request. */
 async function withService(start: Start, proxy: (service: string) => Promise<Placed>): Promise<Raised> {
   const service = await start.authService()
@@ -192,7 +192,7 @@ async function withService(start: Start, proxy: (service: string) => Promise<Pla
 export const CONTENDER_KEYS = Object.keys(ENTRIES)
 
 export interface Selection {
-  /** Without any, all of them. */
+  /** Without any, all but those apart. */
   only: readonly string[]
   /** Another checkout, whose gateways are measured beside ours. */
   beside?: string | undefined
@@ -204,7 +204,8 @@ export async function raiseContenders(scene: Scene, ground: Ground, { only, besi
   const others = beside === undefined ? null : new Start(ground, scene, resolve(beside))
   const raised: Contender[] = []
   for (const [key, entry] of Object.entries(ENTRIES)) {
-    if ((only.length > 0 && !only.includes(key)) || entry.needs?.() === false) continue
+    const isSelected = only.length === 0 ? entry.isApart !== true : only.includes(key)
+    if (!isSelected || entry.needs?.() === false) continue
     raised.push(await raise(own, key, entry))
     if (others !== null && Object.hasOwn(OURS, key)) {
       const name = basename(resolve(beside!))

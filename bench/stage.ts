@@ -136,6 +136,14 @@ export class Start {
   }
 }
 
+/** A proxy that asks a service about each request, and where its configuration goes. */
+export interface AskingProxy {
+  folder: string
+  port: number
+  upstream: string
+  service: string
+}
+
 interface Installed {
   name?: string
   /** Without one, a free port is chosen. */

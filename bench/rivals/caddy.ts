@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AskingProxy } from '../stage.ts'
 
 /** Connections are kept as by nginx; without it Caddy keeps 32 for each server. */
 const KEPT = 'transport http {\n      keepalive_idle_conns_per_host 512\n    }'
 
-/** Caddy that asks a service for each request, as the manual of `forward_auth` says. Answers where its configuration is. */
-export function caddyConfig(folder: string, port: number, upstream: string, service: string): string {
+/** Writes the configuration of a Caddy that asks a service for each request (its `forward_auth`); answers its command. */
+export function caddyCommand(program: string, { folder, port, upstream, service }: AskingProxy): string[] {
   const prefix = join(folder, 'caddy')
   mkdirSync(prefix, { recursive: true })
   const file = join(prefix, 'Caddyfile')
@@ -26,14 +27,5 @@ http://127.0.0.1:${port} {
 }
 `
   writeFileSync(file, text)
-  return file
+  return [program, 'run', '--config', file, '--adapter', 'caddyfile']
 }
-
-export const caddyCommand = (program: string, file: string): string[] => [
-  program,
-  'run',
-  '--config',
-  file,
-  '--adapter',
-  'caddyfile',
-]

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AskingProxy } from '../stage.ts'
 
 const typed = (name: string, type: string, rest: object): object => ({
   name,
@@ -13,8 +14,8 @@ const cluster = (name: string, url: string): object => {
   return { name, type: 'STATIC', connect_timeout: '5s', load_assignment: { cluster_name: name, endpoints } }
 }
 
-/** Envoy that asks a service for each request by its filter ext_authz. Answers where its configuration is. */
-export function envoyConfig(folder: string, port: number, upstream: string, service: string): string {
+/** Writes the configuration of an Envoy that asks a service for each request by its filter ext_authz; answers its command. */
+export function envoyCommand(program: string, { folder, port, upstream, service }: AskingProxy): string[] {
   const prefix = join(folder, 'envoy')
   mkdirSync(prefix, { recursive: true })
   const extAuthz = typed('envoy.filters.http.ext_authz', 'http.ext_authz.v3.ExtAuthz', {
@@ -45,10 +46,5 @@ export function envoyConfig(folder: string, port: number, upstream: string, serv
   const clusters = [cluster('backend', upstream), cluster('service', service)]
   const file = join(prefix, 'envoy.json')
   writeFileSync(file, JSON.stringify({ static_resources: { listeners, clusters } }, null, 2))
-  return file
+  return [program, '-c', file, '--concurrency', '1', '--disable-hot-restart', '--log-level', 'off']
 }
-
-export const envoyCommand = (program: string, file: string): string[] => [
-  program,
-  ...['-c', file, '--concurrency', '1', '--disable-hot-restart', '--log-level', 'off'],
-]

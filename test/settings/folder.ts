@@ -38,3 +38,11 @@ export function faultsOf(...written: Parameters<typeof settingsOf>): string[] {
 }
 
 export const GOOD_KEY = 'q7Xw2Zr9Lk4Tn8Vb3Hd6Jf1Gs5Pm0Yc-Ea'
+
+/** The environment of a sound production. */
+export const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT__SECRET_KEY: GOOD_KEY,
+  INTERNAL__SECRET: GOOD_KEY,
+  LOGIN__SM2__PRIVATE_KEY: '1'.repeat(64),
+}

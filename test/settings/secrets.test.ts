@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { loadSettings, readConfiguration } from '../../src/settings/load.ts'
 import { faultOfSigningKey, generateSecret } from '../../src/settings/secrets.ts'
 import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
-import { BESIDE, faultsOf, folderWith, GOOD_KEY } from './folder.ts'
+import { BESIDE, faultsOf, folderWith, GOOD_KEY, PRODUCTION } from './folder.ts'
 
 const secretsOf = ({ jwt, login, internal }: ReturnType<typeof loadSettings>): string[] => [
   jwt.secret_key,
@@ -214,14 +214,8 @@ t.test('in production every secret in the file is a warning that names its varia
     store: { kind: 'redis', redis: { url: 'redis://:of-the-store@127.0.0.1' } },
     events: { webhooks: [{ url: 'https://hooks.example.com/', secret: 'of the webhook, of 32 characters' }] },
   }
-  const environment = {
-    NODE_ENV: 'production',
-    JWT__SECRET_KEY: GOOD_KEY,
-    INTERNAL__SECRET: GOOD_KEY,
-    LOGIN__SM2__PRIVATE_KEY: '1'.repeat(64),
-  }
   const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(written, { aliasDuplicateObjects: false }) })
-  const { warnings } = readConfiguration('gateway.yaml', environment, folder)
+  const { warnings } = readConfiguration('gateway.yaml', PRODUCTION, folder)
   const named = warnings.flatMap(({ message }) => /is a secret in a file .* set it as (\S+)$/.exec(message)?.[1] ?? [])
   t.same(named.sort(), [
     'ACCOUNTS__BIND__PASSWORD',

@@ -6,18 +6,12 @@ import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { ROOT } from '../support/root.ts'
-import { BESIDE, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
+import { BESIDE, folderWith, GOOD_KEY, PRODUCTION, settingsOf } from './folder.ts'
 
 const REDIS = (rest: string): string => `store: { kind: redis, redis: { url: "${rest}" } }`
 const SQL = (url: string): string =>
   `accounts: { kind: sql, url: "${url}", query: "SELECT 1 FROM u WHERE n = :username" }`
 const UPSTREAM = (rest: string): string => `upstreams: [{ name: a, match: /api, ${rest} }]`
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  JWT__SECRET_KEY: GOOD_KEY,
-  INTERNAL__SECRET: GOOD_KEY,
-  LOGIN__SM2__PRIVATE_KEY: '1'.repeat(64),
-}
 
 /** A configuration, and the setting that is unwise in it. */
 const UNWISE: readonly [setting: string, yaml: string, environment?: Record<string, string>][] = [

@@ -15,18 +15,18 @@ function secretsIn(schema: Schema, path: KeyPath = []): KeyPath[] {
 }
 
 /** The secrets of the settings, without those of upstreams: their file is one that no variable reaches. */
-function secretsOf(written: Written): KeyPath[] {
-  const { upstreams: _, ...properties } = SettingsSchema.properties
-  const texts = new Map(secretsIn({ type: 'object', properties }).map(path => [textOf(path), path]))
-  return [...texts.values()].flatMap(path => eachIn(written, path))
-}
+const { upstreams: _, ...PROPERTIES } = SettingsSchema.properties
+const SECRETS = new Map(secretsIn({ type: 'object', properties: PROPERTIES }).map(path => [textOf(path), path]))
+
+const secretsOf = (written: Written): KeyPath[] => [...SECRETS.values()].flatMap(path => eachIn(written, path))
 
 function eachIn(written: Written, path: KeyPath): KeyPath[] {
   const position = path.indexOf(EACH)
   if (position === -1) return [path]
   const list = path.slice(0, position)
   const entries = written.get(list)
-  return Array.isArray(entries) ? entries.map((_, index) => [...list, index, ...path.slice(position + 1)]) : []
+  if (!Array.isArray(entries)) return []
+  return entries.flatMap((_, index) => eachIn(written, [...list, index, ...path.slice(position + 1)]))
 }
 
 /** Warns of secrets in the configuration file, which more people read than may know them: backups, repositories, images. */
