@@ -2,8 +2,8 @@ import { isAddress } from '../gate/address-list.ts'
 import { explainRequest, type Row } from '../http/explain.ts'
 import { readConfiguration } from '../settings/load.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
+import { askRunning } from './ask-running.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
-import { askRunning } from './live.ts'
 import { readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 export const explain: Command = {

@@ -6,7 +6,7 @@ import type { Configuration } from '../settings/load.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createEntryId } from '../store/journal-id.ts'
 import type { Store } from '../store/store.ts'
-import { hasStore, openedStore } from './opened.ts'
+import { hasStore, openedStore } from './open-store.ts'
 
 /** Keeps events of the command line in the journal of an open store; returns why it cannot, or `null`. */
 export async function keepEvents(

@@ -11,7 +11,7 @@ import { accountsOf, keysOf } from '../settings/served.ts'
 import { hintOf } from '../token/key-form.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { keepEvents } from './journal.ts'
-import { accountNamed, openedStore } from './opened.ts'
+import { accountNamed, openedStore } from './open-store.ts'
 import { tableOf } from './table.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 

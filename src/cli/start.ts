@@ -125,7 +125,7 @@ async function announceFirstAccount({ accounts }: Settings, { output, cwd }: Ter
 async function open(settings: Settings, load: () => Loaded): Promise<Running> {
   try {
     mkdirSync(settings.data, { recursive: true, mode: 0o700 })
-    if (settings.workers === 1) return await (await import('../process/alone.ts')).startAlone(settings)
+    if (settings.workers === 1) return await (await import('../process/single-process.ts')).startAlone(settings)
     const { Primary } = await import('../process/primary.ts')
     return await Primary.start({ settings, load, clock: systemClock })
   } catch (fault) {

@@ -12,7 +12,7 @@ import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { keepEvents } from './journal.ts'
-import { accountNamed, hasStore, openedStore } from './opened.ts'
+import { accountNamed, hasStore, openedStore } from './open-store.ts'
 import { CommandError, say, type Terminal } from './terminal.ts'
 
 /** A side whose store has second factors. */

@@ -1,5 +1,5 @@
 import { bySideName, type SideName } from '../session/sides.ts'
-import type { Need } from './need.ts'
+import type { Need } from './required-session.ts'
 
 /** Methods that an exception can name. OPTIONS is not among them: rule 2 decides it. */
 export const EXCEPTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -1,6 +1,6 @@
-import { createCover, EVERYTHING, isAccessPattern } from './access.ts'
+import { createCover, EVERYTHING, isAccessPattern } from './address-rules.ts'
 import { NEEDS, type WrittenException, withHead } from './exceptions.ts'
-import type { Need } from './need.ts'
+import type { Need } from './required-session.ts'
 
 /** Paths outside of `/api` as they are written in the configuration; all methods where none is named. */
 export interface WrittenPage extends Pick<WrittenException, 'path' | 'needs'> {

@@ -1,9 +1,9 @@
 import { type LoginType, SIDES } from '../session/sides.ts'
-import type { AccessRule } from './access.ts'
+import type { AccessRule } from './address-rules.ts'
 import type { Exception } from './exceptions.ts'
-import type { Need } from './need.ts'
 import { type PageRule, pageOf } from './page-rules.ts'
 import type { CanonicalPath } from './path.ts'
+import type { Need } from './required-session.ts'
 
 export interface PathRules {
   /** Exact paths that need no session (rule 1). */

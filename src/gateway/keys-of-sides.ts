@@ -1,7 +1,7 @@
 import type { Permissions } from '../account/permissions.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Publish } from '../event/event.ts'
-import type { GateSides } from '../gate/admit.ts'
+import type { GateSides } from '../gate/live-session.ts'
 import { createKeys, type Keys } from '../key/keys.ts'
 import type { FoundByKey } from '../key/lookup.ts'
 import { countWrongKeys } from '../key/metrics.ts'

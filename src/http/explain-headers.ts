@@ -1,4 +1,4 @@
-import type { Need } from '../gate/need.ts'
+import type { Need } from '../gate/required-session.ts'
 import type { Verdict } from '../gate/rules.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'

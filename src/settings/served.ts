@@ -1,4 +1,4 @@
-import { createAccess } from '../gate/access.ts'
+import { createAccess } from '../gate/address-rules.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
 import { CONSOLE_PATHS, KEYS_PATH, providerPagesOf, signInPagesOf } from '../gate/own-pages.ts'

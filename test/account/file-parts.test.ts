@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { partsOf, textOf } from '../../src/account/file/parts.ts'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import { createFileAccounts, listAccounts, removeAccount, setPassword } from '../../src/account/file/source.ts'
+import { partsOf, textOf } from '../../src/account/file/text-parts.ts'
 
 /* An accounts file is read and written part by part. No text may mean anything else that way than read whole. */
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import { createAccess } from '../../src/gate/access.ts'
+import { createAccess } from '../../src/gate/address-rules.ts'
 import { decide, type Gate, type GatedUpstream, judge } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { RateLimit } from '../../src/gate/rate-limit.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
-import { type CheckedServer, createAsk } from '../../src/store/redis/commands/ask.ts'
+import { type CheckedServer, createAsk } from '../../src/store/redis/commands/send-command.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 
 /* What a node of a Cluster refuses because a slot moves was not executed, and is sent again. In the words of Redis and ioredis. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, parseDocument } from 'yaml'
-import { type Parts, textOf } from './parts.ts'
 import type { AccountsReader, AccountsText } from './reader.ts'
 import type { AccountEntry } from './schema.ts'
+import { type Parts, textOf } from './text-parts.ts'
 
 /** New values of an entry; `undefined` removes a key. */
 export type Fields = Partial<Record<keyof AccountEntry, unknown>>

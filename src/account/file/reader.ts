@@ -1,8 +1,8 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { hasRepetitions, parseAccounts } from './document.ts'
 import { knownOf } from './known-account.ts'
-import { type Parts, partsOf } from './parts.ts'
 import type { AccountEntry } from './schema.ts'
+import { type Parts, partsOf } from './text-parts.ts'
 
 /** The content of an accounts file. */
 export interface AccountsText {

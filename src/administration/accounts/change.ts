@@ -8,7 +8,7 @@ import type { SessionRecord } from '../../session/record.ts'
 import { eventNames } from '../../side/event-names.ts'
 import type { Side } from '../../side/side.ts'
 import type { PresentRights } from './actor.ts'
-import { endChanged } from './ended.ts'
+import { endChanged } from './end-sessions.ts'
 import { type Proposal, refuseEscalation, type Subject } from './laws.ts'
 
 /** The permission to change accounts. */

@@ -10,7 +10,7 @@ import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { logDropped } from '../server/dropped.ts'
+import { logDropped } from '../server/dropped-fields.ts'
 import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
 

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
-import type { GateSides } from '../../gate/admit.ts'
 import {
   type CookieCredential,
   type Credential,
@@ -9,6 +8,7 @@ import {
   keyOf,
 } from '../../gate/credential.ts'
 import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
+import type { GateSides } from '../../gate/live-session.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import type { LoginType } from '../../session/sides.ts'

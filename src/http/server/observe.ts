@@ -3,7 +3,7 @@ import { createLineWriter, type Logger, quoted } from '../../base/log/log.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import type { Session } from '../../side/side.ts'
 import type { AnsweredRequest, RequestCounter } from './request-metrics.ts'
-import { sentBytes } from './sent.ts'
+import { sentBytes } from './sent-bytes.ts'
 import { traceparentOf } from './trace.ts'
 
 /** What is counted and logged of the requests of a listener. */

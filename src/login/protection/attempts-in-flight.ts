@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../base/refusal.ts'
 import type { Origin } from '../../event/event.ts'
-import { countersOf, type Failures, type LockoutOptions, type Locks, type Subject } from './failures.ts'
+import { countersOf, type Failures, type LockoutOptions, type Locks, type Subject } from './lockout-counters.ts'
 
 /**
  * How often an attempt asks whether it can be verified, and for how long, in milliseconds: while as many are being verified

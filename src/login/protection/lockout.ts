@@ -3,10 +3,10 @@ import { Refusal } from '../../base/refusal.ts'
 import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 import type { Origin, Publish } from '../../event/event.ts'
 import { createAttemptsInFlight } from './attempts-in-flight.ts'
-import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './failures.ts'
+import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './lockout-counters.ts'
 import { tooMany } from './rate-limit.ts'
 
-export type { LockoutSettings } from './failures.ts'
+export type { LockoutSettings } from './lockout-counters.ts'
 
 /** Brute-force protection ("Protective features"; design: Lockout). */
 export interface Lockout {

@@ -6,7 +6,7 @@ import type { ProviderFault } from '../../provider/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { ClaimsFault } from '../identity/claims.ts'
 import type { Proven } from '../identity/provider-sessions.ts'
-import { type ObstacleReason, publishFailure } from '../protection/failed.ts'
+import { type ObstacleReason, publishFailure } from '../protection/failure-event.ts'
 
 /** What a login may demand after the right password, as clients get it in `required`. */
 export type Step = 'second-factor' | 'second-factor-setup' | 'password'

@@ -1,4 +1,4 @@
-import { coversPath, isAccessPattern, type WrittenAccess } from '../../gate/access.ts'
+import { coversPath, isAccessPattern, type WrittenAccess } from '../../gate/address-rules.ts'
 import { beginningOf } from '../../gate/exceptions.ts'
 import { KEYS_PATH } from '../../gate/own-pages.ts'
 import { createPageRules } from '../../gate/page-rules.ts'

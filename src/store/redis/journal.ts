@@ -21,8 +21,8 @@ import {
   writeEntry,
 } from '../journal.ts'
 import { ENTRY_ID_LENGTH, timeOf } from '../journal-id.ts'
-import type { Ask } from './commands/ask.ts'
 import type { Keys } from './commands/key-names.ts'
+import type { Ask } from './commands/send-command.ts'
 import type { RedisClient } from './connection/client.ts'
 
 /*

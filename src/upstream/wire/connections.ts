@@ -1,9 +1,9 @@
 import type { ConnectionSettings } from '../../settings/schema/targets.ts'
+import { Shares } from './client-shares.ts'
 import type { Connect } from './connect.ts'
 import { Connection } from './connection.ts'
 import { Queue } from './queue.ts'
 import type { Receiver, UpstreamRequest } from './receiver.ts'
-import { Shares } from './shares.ts'
 
 /** A request that got no connection in time: nothing of it was sent. */
 export class TargetBusy extends Error {

@@ -1,10 +1,10 @@
 import { Cluster } from 'ioredis'
 import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from '../connection/client.ts'
-import type { Ask } from './ask.ts'
 import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './contract.ts'
 import { createReader } from './reader.ts'
 import type { Scripts } from './scripts.ts'
+import type { Ask } from './send-command.ts'
 
 /** The commands of the store on a client. What ended and what was disabled is answered from the memory where Redis may not know. */
 export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock: Clock): RedisCommands {

@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../connection/client.ts'
-import type { Ask } from './ask.ts'
+import type { Ask } from './send-command.ts'
 
 /** Reads the text of one key; `null` without it, or where it is of another type. */
 export type Reader = (key: string) => Promise<string | null>

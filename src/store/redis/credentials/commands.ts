@@ -1,6 +1,6 @@
-import type { Ask } from '../commands/ask.ts'
 import type { RedisCommands } from '../commands/contract.ts'
 import type { Scripts } from '../commands/scripts.ts'
+import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { CREDENTIAL_SCRIPTS, type CredentialScripts } from './scripts.ts'
 

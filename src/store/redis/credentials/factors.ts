@@ -1,8 +1,8 @@
 import type { LoginType } from '../../../session/sides.ts'
 import { checkFactor, type FactorStore } from '../../factors.ts'
-import type { Ask } from '../commands/ask.ts'
 import type { RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/key-names.ts'
+import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 
 /** KEYS[1] text, ARGV[1] the stored one, empty for none, ARGV[2] another one. Answers 0 if another one is stored. */

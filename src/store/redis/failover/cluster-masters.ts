@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis'
-import type { CheckedServer, Gate } from '../commands/ask.ts'
+import type { CheckedServer, Gate } from '../commands/send-command.ts'
 
 /**
  * Follows which masters a Cluster has. Where one changes, or its connection is lost, what was acknowledged is repeated as

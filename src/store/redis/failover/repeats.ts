@@ -8,9 +8,9 @@ import {
   MAX_DISABLED,
   type Sharing,
 } from '../../acknowledged.ts'
-import { type Ask, createAsk, type Gate } from '../commands/ask.ts'
 import type { Memory } from '../commands/contract.ts'
 import type { Scripts } from '../commands/scripts.ts'
+import { type Ask, createAsk, type Gate } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'
 import { answerOf } from '../connection/silence.ts'

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { Deadline } from '../../../base/deadline.ts'
-import type { Gate } from '../commands/ask.ts'
+import type { Gate } from '../commands/send-command.ts'
 import { cut } from '../connection/connections.ts'
 import { answerOf } from '../connection/silence.ts'
 import { identityOf } from './server-gate.ts'

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { CheckedServer, Gate } from '../commands/ask.ts'
+import type { CheckedServer, Gate } from '../commands/send-command.ts'
 import { answerOf } from '../connection/silence.ts'
 
 /*

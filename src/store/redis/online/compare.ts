@@ -4,7 +4,7 @@ import type { Ages } from '../../age.ts'
 import type { SessionStore, StoredToken } from '../../store.ts'
 import type { OnlineCommands } from './commands.ts'
 import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './entries.ts'
-import { FEW_LINES } from './lines.ts'
+import { FEW_LINES } from './user-lines.ts'
 
 /** Digests of a user that are read at once. */
 const OLDER_AT_ONCE = 1000

@@ -2,7 +2,7 @@ import type { Ages } from '../../age.ts'
 import { tokenDigest } from '../../digest.ts'
 import { namesOf } from '../../names.ts'
 import type { StoredToken } from '../../store.ts'
-import { CREATED_LENGTH, DIGEST_LENGTH } from './lines.ts'
+import { CREATED_LENGTH, DIGEST_LENGTH } from './user-lines.ts'
 
 /** What the online keys hold of one token. */
 export interface Entry {

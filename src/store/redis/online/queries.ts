@@ -1,4 +1,4 @@
-import { DIGEST_LENGTH } from './lines.ts'
+import { DIGEST_LENGTH } from './user-lines.ts'
 
 /* The queries of the online keys, as scripts that change nothing. */
 

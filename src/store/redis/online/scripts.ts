@@ -1,7 +1,7 @@
 import { DAY } from '../../../base/clock.ts'
-import { DIGEST_LENGTH, LINES, STRAIGHTEN } from './lines.ts'
 import { NAMES } from './names.ts'
 import { PAGE, SEARCH, TALLY } from './queries.ts'
+import { DIGEST_LENGTH, LINES, STRAIGHTEN } from './user-lines.ts'
 
 /*
  * The online keys: in them Redis holds the online users of one side. Scripts change them in one step. All keys of a side lie

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { LoginType } from '../../../session/sides.ts'
-import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/key-names.ts'
+import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 
 const SCAN_COUNT = 500

@@ -7,7 +7,7 @@ import type { SessionObserver } from '../sessions/observer.ts'
 import type { OnlineCommands } from './commands.ts'
 import { MINUTE, type OnlineComparison } from './compare.ts'
 import { digestOf, entryOf } from './entries.ts'
-import { type Sighting, Sightings } from './found.ts'
+import { type Sighting, Sightings } from './sightings.ts'
 
 /** Users whose changes could not be written, and who are therefore compared; beyond it only a reindex finds them. */
 const MAX_DOUBTED = 10_000

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal } from '../../../base/refusal.ts'
 import { acceptedBytes } from '../../../workarounds/node-accepted-bytes.ts'
+import { Pace } from './byte-rate.ts'
 import { type ClientConnection, failBody } from './connection.ts'
-import { Pace } from './pace.ts'
 
 /** How often connections are checked at least, in milliseconds. */
 const INTERVAL = 1000

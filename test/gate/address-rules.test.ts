@@ -1,5 +1,5 @@
 import t from 'tap'
-import { coversPath, createAccess } from '../../src/gate/access.ts'
+import { coversPath, createAccess } from '../../src/gate/address-rules.ts'
 
 const COVERED: [pattern: string, path: string, covers: boolean][] = [
   ['/console', '/console', true],

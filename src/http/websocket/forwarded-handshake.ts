@@ -9,7 +9,7 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { logDropped } from '../server/dropped.ts'
+import { logDropped } from '../server/dropped-fields.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
 export interface OpeningOptions {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { serveInTurn } from '../../../src/http/server/connection/connection.ts'
-import { SlowClients } from '../../../src/http/server/connection/slow.ts'
+import { SlowClients } from '../../../src/http/server/connection/slow-clients.ts'
 import { createDrain } from '../../../src/http/server/drain.ts'
 import { until } from '../../support/until.ts'
 
