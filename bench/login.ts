@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { type BenchGateway, logIn, startGateway } from './gateway.ts'
 import { type LoadResult, load } from './load.ts'
 import type { LoginLoad, LoginResult } from './login-client.ts'
-import { OTHER_CORE, pinned } from './machine.ts'
+import { GATEWAY_CORE, OTHER_CORE, pinned } from './machine.ts'
 import { onScene, type Scene } from './process.ts'
 import { ProcessorMeter } from './processor.ts'
 import { ACCOUNTS, accountSettings, PASSWORD } from './sign-in.ts'
@@ -54,13 +54,17 @@ interface Logins {
   cost: number[]
 }
 
-/** A pace is a number of requests per second; `undefined`: as many as the connections can. */
+/**
+ * A pace is a number of requests per second; `undefined`: as many as the connections can. The gateway has one core, or with
+ * `null` all of them.
+ */
 export async function measureLogins(
   scene: Scene,
   { rounds, seconds, together }: Extent,
   paces: readonly (number | undefined)[],
+  core: number | null = GATEWAY_CORE,
 ): Promise<Logins> {
-  const gateway = await startWithAccounts(scene)
+  const gateway = await startWithAccounts(scene, core)
   const tokens = await logIn(gateway, SESSIONS)
   const asked = { url: gateway.url + pathOf('/api/v1/c', 0.1), tokens, connections: CONNECTIONS, seconds }
   const shapes = paces.map(rate => (rate === undefined ? asked : { ...asked, rate }))
@@ -89,8 +93,9 @@ export async function measureLogins(
 export const p99Ratios = ({ quiet, busy }: Logins, pace: number): number[] =>
   busy[pace]!.map(({ p99 }, round) => p99 / quiet[pace]![round]!.p99)
 
-async function startWithAccounts(scene: Scene): Promise<BenchGateway> {
+async function startWithAccounts(scene: Scene, core: number | null): Promise<BenchGateway> {
   return startGateway(scene, 'login', {
+    core,
     upstream: await startUpstream(scene, false),
     settings: accountSettings(scene.folder),
   })

@@ -1,5 +1,6 @@
 import { COMPARISON_HELP, comparison } from './comparison.ts'
 import { ENDS_HELP, ends } from './ends.ts'
+import { FLEET_HELP, fleet } from './fleet.ts'
 import { GOALS_HELP, goals } from './goals.ts'
 import { GROWTH_HELP, growth } from './growth.ts'
 import { JOURNAL_HELP, journal } from './journal.ts'
@@ -24,6 +25,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${SESSIONS_HELP}
   ${MANY_HELP}
   ${ENDS_HELP}
+  ${FLEET_HELP}
   ${LOGIN_HELP}
   ${JOURNAL_HELP}
   ${TIMES_HELP}
@@ -41,6 +43,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   sessions,
   many,
   ends,
+  fleet,
   login,
   journal,
   times,

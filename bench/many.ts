@@ -3,32 +3,22 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
-import type { SessionRecord } from '../src/session/record.ts'
 import type { Store } from '../src/store/store.ts'
 import { onScene, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { fixed, note, printTable, quantile, whole } from './statistics.ts'
-import { openBeside } from './stored.ts'
+import { addSession, LIFETIME, openBeside, tokenOf } from './stored.ts'
 
 export const MANY_HELP = `many      one user with very many sessions: how each operation delays other requests
             --sessions 50000            how many the user has
             --store redis,embedded`
 
 const PATIENCE = 20_000
-const LIFETIME = 86_400_000
 const TOGETHER = 200
 /** Another user's session is looked up this often during an operation, in milliseconds. */
 const LOOK_EVERY = 2
 /** Commands that Redis logs as slow, in microseconds. */
 const SLOW = 5000
-
-const record = (userId: string): SessionRecord => ({
-  user_id: userId,
-  type: 'CONSUMER',
-  created_at: new Date().toISOString().slice(0, 19).replace('T', ' '),
-  extra: { username: userId, device_type: 'web' },
-})
-const tokenOf = (n: number): string => `eyJhbGciOiJIUzI1NiJ9.${String(n).padStart(64, 'x')}.${'s'.repeat(43)}`
 
 export async function many(words: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -51,9 +41,9 @@ async function measure(scene: Scene, kind: string, sessions: number): Promise<vo
   await slow?.config('SET', 'slowlog-log-slower-than', SLOW)
   note(`${kind}: one user signs in ${whole(sessions)} times`)
   for (let n = 0; n < sessions; n += TOGETHER) {
-    await Promise.all(Array.from({ length: TOGETHER }, (_, i) => add(store, 'many', n + i)))
+    await Promise.all(Array.from({ length: TOGETHER }, (_, i) => addSession(store, 'many', tokenOf(n + i))))
   }
-  await add(store, 'other', sessions)
+  await addSession(store, 'other', tokenOf(sessions))
   const rows: string[][] = []
   for (const [name, verb] of Object.entries(verbsOf(store, sessions))) {
     rows.push([name, ...(await observe(store, slow, tokenOf(sessions), verb))])
@@ -65,10 +55,8 @@ async function measure(scene: Scene, kind: string, sessions: number): Promise<vo
   await store.close()
 }
 
-const add = (store: Store, userId: string, n: number): Promise<unknown> =>
-  store.sessions.add('CONSUMER', tokenOf(n), record(userId), Date.now() + LIFETIME)
-
-function verbsOf({ sessions, online }: Store, count: number): Record<string, () => Promise<unknown>> {
+function verbsOf(store: Store, count: number): Record<string, () => Promise<unknown>> {
+  const { sessions, online } = store
   const tokens = Array.from({ length: 5000 }, (_, i) => tokenOf(i + 10))
   return {
     nothing: () => pause(1000),
@@ -77,7 +65,7 @@ function verbsOf({ sessions, online }: Store, count: number): Record<string, () 
     'all, batch by batch': async () => {
       for await (const _ of sessions.batches('CONSUMER', 'many'));
     },
-    'one more login': () => sessions.add('CONSUMER', tokenOf(count + 1), record('many'), Date.now() + LIFETIME),
+    'one more login': () => addSession(store, 'many', tokenOf(count + 1)),
     'renewal of one': () => sessions.renew('CONSUMER', 'many', tokenOf(1), Date.now() + 2 * LIFETIME),
     'logout of one': () => sessions.remove('CONSUMER', 'many', tokenOf(0)),
     tally: () => online.tally('CONSUMER'),

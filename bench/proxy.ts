@@ -144,11 +144,15 @@ export async function probe({ key, url, base, tokens, credential = BEARER }: Con
 /** Microseconds of a request in each start. */
 export const costsOf = ({ starts }: Outcome): number[] => starts.map(rounds => medianOf(rounds.map(({ cost }) => cost)))
 
-/** How many times cheaper one contender is than another: the median of all rounds. */
-export function ratioOf(comparison: Comparison, key: string, other: string): number {
+/** How many times cheaper one contender is than another: of each start, the ratios of all rounds. */
+export function ratiosOf(comparison: Comparison, key: string, other: string): number[][] {
   const [one, base] = [comparison.get(key)?.starts ?? [], comparison.get(other)?.starts ?? []]
-  return medianOf(one.flatMap((rounds, start) => timesCheaper(rounds, base[start] ?? [])))
+  return one.map((rounds, start) => timesCheaper(rounds, base[start] ?? []))
 }
+
+/** The same, as the median of all rounds. */
+export const ratioOf = (comparison: Comparison, key: string, other: string): number =>
+  medianOf(ratiosOf(comparison, key, other).flat())
 
 export function printComparison(
   comparison: Comparison,

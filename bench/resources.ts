@@ -93,7 +93,7 @@ async function starts(scene: Scene, count: number): Promise<string[][]> {
 }
 
 async function reloads(scene: Scene, count: number): Promise<string[]> {
-  const { median, least, most } = spreadOf(await reloadTimes(scene, count))
+  const { median, least, most } = spreadOf((await reloadTimes(scene, count)).first)
   return ['SIGHUP to the first answer of a new route', `${whole(median)} ms (${whole(least)} – ${whole(most)})`]
 }
 

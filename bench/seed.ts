@@ -55,7 +55,7 @@ export async function seed(
   const began = Date.now() - HISTORY
   let now = began
   const clock = { now: () => now }
-  const store = await openBeside(redis, data, PATIENCE, clock)
+  const store = await openBeside(redis, data, PATIENCE, { clock })
   const timestamps = createTimestampFormat('UTC')
   const jwt = createJwt(SIGNER, 'HS256', clock, 2)
 

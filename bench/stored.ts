@@ -3,19 +3,43 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log/log.ts'
+import type { SessionRecord } from '../src/session/record.ts'
+import type { SessionCacheSettings } from '../src/settings/schema/store.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
+
+export const LIFETIME = 86_400_000
+
+interface Options {
+  clock?: Clock
+  /** What it remembers of Redis; without it, nothing. */
+  cache?: SessionCacheSettings
+}
 
 /** The store of a gateway, beside it: in Redis where there is an address, else in the folder; `timeout` in milliseconds. */
 export function openBeside(
   redis: string | undefined,
   data: string,
   timeout: number,
-  clock: Clock = systemClock,
+  { clock = systemClock, cache }: Options = {},
 ): Promise<Store> {
   const kind = redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis } }
-  return openStore({ ...kind, prefix: 'svc:auth', timeout }, data, clock, createLog('error'))
+  return openStore({ ...kind, prefix: 'svc:auth', timeout }, data, clock, createLog('error'), cache)
 }
+
+/** A text as long as a token. */
+export const tokenOf = (n: number): string => `eyJhbGciOiJIUzI1NiJ9.${String(n).padStart(64, 'x')}.${'s'.repeat(43)}`
+
+/** Begins a session that lives for a day. */
+export const addSession = (store: Store, userId: string, token: string): Promise<unknown> =>
+  store.sessions.add('CONSUMER', token, recordOf(userId), Date.now() + LIFETIME)
+
+const recordOf = (userId: string): SessionRecord => ({
+  user_id: userId,
+  type: 'CONSUMER',
+  created_at: new Date().toISOString().slice(0, 19).replace('T', ' '),
+  extra: { username: userId, device_type: 'web' },
+})
 
 /** Memory of Redis, or the file of the embedded store. */
 export async function bytesOf(redis: string | undefined, data: string): Promise<number> {
