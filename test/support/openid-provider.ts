@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
-import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider'
+import type { ClientMetadata, Configuration, Provider } from 'oidc-provider'
 import { freePort } from './ports.ts'
 
 /** A user of the provider: what it says of them. The name is the `sub`. */
@@ -67,6 +67,8 @@ export const USERS: Record<string, ProviderUser> = {
 const SCOPE_CLAIMS = { profile: ['name', 'preferred_username', 'groups'], email: ['email', 'email_verified'] }
 
 export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {
+  // Only where one is started: the library warns of this version of Node when it is loaded.
+  const { Provider } = await import('oidc-provider')
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const backChannelCalls: OpenIdProvider['backChannelCalls'] = []
