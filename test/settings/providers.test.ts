@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import t from 'tap'
 import { readConfiguration } from '../../src/settings/load.ts'
 import { providersOf, signsInByPassword } from '../../src/settings/served.ts'
-import { BESIDE, faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
+import { BESIDE, faultsOf, folderWith, GOOD_KEY, PRODUCTION, settingsOf } from './folder.ts'
 
 /* OpenID providers in the configuration. */
 
@@ -385,15 +385,9 @@ for (const [title, yaml, warning] of WARNINGS) {
 }
 
 t.test('in production a secret in the file is a warning, and so is a variable of it that is empty', async t => {
-  const production = {
-    NODE_ENV: 'production',
-    JWT__SECRET_KEY: GOOD_KEY,
-    LOGIN__SM2__PRIVATE_KEY: '1'.padStart(64, '5'),
-    INTERNAL__SECRET: 'kJ3vQ8zR2xW7bN5m',
-  }
   const warningsOf = (environment: Record<string, string>) => {
     const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': provider({}) })
-    const { warnings } = readConfiguration('gateway.yaml', { ...production, ...environment }, folder)
+    const { warnings } = readConfiguration('gateway.yaml', { ...PRODUCTION, ...environment }, folder)
     return warnings.map(({ place, message }) => `${place}: ${message}`).filter(text => /provider/i.test(text))
   }
   const inFile =
