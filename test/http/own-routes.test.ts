@@ -1,7 +1,7 @@
 import { fastify } from 'fastify'
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
-import { NOTHING } from '../../src/http/routes/contract.ts'
+import { NOTHING } from '../../src/http/routes/common-fields.ts'
 import { answering, type Endpoints, required, serveOwnRoutes } from '../../src/http/routes/own-routes.ts'
 import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
 import { createGuards } from '../../src/http/server/guards.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { RedisCommands } from '../../src/store/redis/commands/contract.ts'
+import type { RedisCommands } from '../../src/store/redis/commands/redis-commands.ts'
 import { RedisSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { keys } from './interleavings/acts.ts'

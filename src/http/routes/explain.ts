@@ -21,7 +21,8 @@ import type { Upstream } from '../../upstream/upstream.ts'
 import { type DecidingSettings, explainRequest, type Row } from '../explain.ts'
 import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
-import { type Contract, serve } from './contract.ts'
+import type { Contract } from './contract.ts'
+import { serve } from './serve-route.ts'
 
 export interface ExplainOptions {
   settings: DecidingSettings

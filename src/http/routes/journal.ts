@@ -4,7 +4,8 @@ import { EXPORTED_AT_MOST, type JournalPages } from '../../journal/page.ts'
 import { LOGIN_ID_PATTERN } from '../../session/record.ts'
 import { LOGIN_TYPES } from '../../session/sides.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
-import { Complete, type Contract, type DownloadContract, SAMPLE_USER, type ValueOf } from './contract.ts'
+import { Complete, SAMPLE_USER } from './common-fields.ts'
+import type { Contract, DownloadContract, ValueOf } from './contract.ts'
 import { answering, type Endpoints, required } from './own-routes.ts'
 
 /** The permission of the journal. Administrators of the B side hold it, for both sides. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { CONTENT_TYPE } from '../../metrics/exposition.ts'
-import { type PlainContract, PROBE } from './contract.ts'
+import { PROBE } from './common-fields.ts'
+import type { PlainContract } from './contract.ts'
 
 const METRICS: PlainContract = {
   summary: 'What the gateway counts, for Prometheus',

@@ -4,16 +4,8 @@ import { type OwnRouteName, type RouteSettings, type ServedRoute, servedRoutes }
 import type { Profile } from '../../settings/profile.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Guards } from '../server/guards.ts'
-import {
-  type AnyRoute,
-  type Contract,
-  type DataOf,
-  type DownloadContract,
-  type Place,
-  type PlainContract,
-  type Request,
-  serveAny,
-} from './contract.ts'
+import type { Contract, DataOf, DownloadContract, Place, PlainContract } from './contract.ts'
+import { type AnyRoute, type Request, serveAny } from './serve-route.ts'
 
 /** What answers a route of the gateway's own API, for one side. */
 export interface Answering {

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Store } from '../../store/store.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
-import { type PlainContract, PROBE, type ValueOf } from './contract.ts'
+import { PROBE } from './common-fields.ts'
+import type { PlainContract, ValueOf } from './contract.ts'
 
 const LIVE = {
   summary: 'Whether the process answers',

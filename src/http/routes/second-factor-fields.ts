@@ -1,5 +1,5 @@
 import type { FieldSchema } from '../server/validation.ts'
-import { Complete } from './contract.ts'
+import { Complete } from './common-fields.ts'
 
 /* The words of second factors, at a login and at the own account. */
 

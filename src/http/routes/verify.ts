@@ -16,7 +16,8 @@ import { renewCookie } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/original-request.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
-import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
+import { ENDED, PROBE } from './common-fields.ts'
+import type { PlainAnswer, PlainContract } from './contract.ts'
 
 export interface VerifyOptions {
   rules: PathRules

@@ -1,4 +1,4 @@
-import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/redis-commands.ts'
 import type { OwnCommands as CredentialCommands } from '../../../src/store/redis/credentials/commands.ts'
 
 /** A sorted set is a map of its members' scores. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { type SessionRecord, writeRecord } from '../../../src/session/record.ts'
 import type { LoginType } from '../../../src/session/sides.ts'
-import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/key-names.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/redis-commands.ts'
 import { RedisSessions } from '../../../src/store/redis/sessions/sessions.ts'
 import type { Admission } from '../../../src/store/store.ts'
 

@@ -1,11 +1,5 @@
-import {
-  type Contract,
-  type DownloadContract,
-  ENDED,
-  type JsonSchema,
-  type Place,
-  type PlainAnswer,
-} from '../../routes/contract.ts'
+import { ENDED } from '../../routes/common-fields.ts'
+import type { Contract, DownloadContract, JsonSchema, Place, PlainAnswer } from '../../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../../server/failure-texts.ts'
 

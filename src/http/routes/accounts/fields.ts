@@ -1,7 +1,7 @@
 import { ACCOUNT_STATUSES } from '../../../account/management.ts'
 import type { Failure } from '../../server/failure-texts.ts'
 import type { FieldSchema } from '../../server/validation.ts'
-import { USER_ID } from '../contract.ts'
+import { USER_ID } from '../common-fields.ts'
 
 export const ID = { ...USER_ID, description: 'Login id of the account.' } as const
 

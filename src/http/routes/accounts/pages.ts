@@ -1,5 +1,6 @@
 import { ACCOUNT_STATUSES } from '../../../account/management.ts'
-import { Complete, type Contract, PageOf, SAMPLE_USER } from '../contract.ts'
+import { Complete, PageOf, SAMPLE_USER } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { ID, STATUS_QUERY } from './fields.ts'
 import { accountRoute, SEE_ACCOUNTS } from './route.ts'
 

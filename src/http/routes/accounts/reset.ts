@@ -1,4 +1,5 @@
-import { type Contract, NOTHING, SAMPLE_USER } from '../contract.ts'
+import { NOTHING, SAMPLE_USER } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { CHANGE_REFUSALS, ID, MADE_PASSWORD, PASSWORD } from './fields.ts'
 import { accountRoute, EDIT_ACCOUNTS, requestedBy } from './route.ts'
 

@@ -5,8 +5,9 @@ import type {
 import { EDIT_ACCOUNTS } from '../../../administration/accounts/account-administration.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
-import type { Contract, DataOf, Request } from '../contract.ts'
+import type { Contract, DataOf } from '../contract.ts'
 import { answering, type Endpoint, required } from '../own-routes.ts'
+import type { Request } from '../serve-route.ts'
 
 /** The permissions of the account administration. Administrators of the B side hold them, for both sides. */
 export const SEE_ACCOUNTS = 'sys:account:page'

@@ -1,6 +1,7 @@
 import type { TimestampFormat } from '../../../base/timestamp.ts'
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING, PageOf, SAMPLE_USER, USER_ID } from '../contract.ts'
+import { NOTHING, PageOf, SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { ENCRYPTED } from '../own-account/fields.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'
 import { createKeyViews, KEY_ID, LISTED, MADE, PROOF, PROOF_REFUSALS, SAMPLE_LISTED, WANTED } from './fields.ts'

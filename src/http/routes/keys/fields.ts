@@ -4,7 +4,7 @@ import { MAX_LIMIT, MAX_LIMITS, MAX_NAME } from '../../../key/own-keys.ts'
 import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import { hintOf } from '../../../token/key-form.ts'
 import type { FieldSchema } from '../../server/validation.ts'
-import { Complete } from '../contract.ts'
+import { Complete } from '../common-fields.ts'
 import { CURRENT_PASSWORD } from '../own-account/fields.ts'
 import { CODE } from '../second-factor-fields.ts'
 

@@ -1,4 +1,4 @@
-import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
+import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../common-fields.ts'
 import { OF_USER, one, operation } from './operation.ts'
 
 /* Operations that disable login ids for a time. */

@@ -1,5 +1,5 @@
 import { LOGIN_TYPES } from '../../../session/sides.ts'
-import { SAMPLE_USER, USER_ID } from '../contract.ts'
+import { SAMPLE_USER, USER_ID } from '../common-fields.ts'
 import { asRequest, OF_TOKEN, OF_USER, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 
 /* Operations that answer what is known of tokens, sessions and users. */

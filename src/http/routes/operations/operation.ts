@@ -3,15 +3,9 @@ import { BY_OPERATIONS, type Origin } from '../../../event/event.ts'
 import type { Side, WithHeaders } from '../../../side/side.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import type { FieldSchema } from '../../server/validation.ts'
-import {
-  type BodyOf,
-  type Contract,
-  type DataOf,
-  type JsonSchema,
-  SAMPLE_USER,
-  serveAny,
-  USER_ID,
-} from '../contract.ts'
+import { SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { BodyOf, Contract, DataOf, JsonSchema } from '../contract.ts'
+import { serveAny } from '../serve-route.ts'
 
 /** An internal authentication operation over HTTP. */
 export interface Operation<C extends Contract = Contract> {

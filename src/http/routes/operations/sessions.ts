@@ -1,6 +1,6 @@
 import { Refusal } from '../../../base/refusal.ts'
 import { notLoggedIn } from '../../../session/end-reason.ts'
-import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
+import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../common-fields.ts'
 import { asRequest, OF_TOKEN, OF_USER, OF_USER_AND_TOKEN, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 
 /* Operations that begin, prolong and end sessions. */

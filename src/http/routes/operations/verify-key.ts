@@ -6,8 +6,10 @@ import { unlessDisabled } from '../../../key/lookup.ts'
 import { LOGIN_TYPES, SIDES } from '../../../session/sides.ts'
 import { asKey } from '../../../token/key-form.ts'
 import type { Envelopes } from '../../server/envelope.ts'
-import { type Contract, type DataOf, SAMPLE_USER, serve, USER_ID } from '../contract.ts'
+import { SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { Contract, DataOf } from '../contract.ts'
 import type { KeysOfSides } from '../keys/own.ts'
+import { serve } from '../serve-route.ts'
 
 const TEXTS = (description: string) => ({ type: 'array', items: { type: 'string' }, description }) as const
 

@@ -1,5 +1,6 @@
 import type { Permissions } from '../../../account/permissions.ts'
-import { Complete, type Contract, SAMPLE_USER, USER_ID } from '../contract.ts'
+import { Complete, SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { answering, type Endpoint } from '../own-routes.ts'
 import { END, SEE } from './route.ts'
 

@@ -1,6 +1,7 @@
 import { LOGIN_TYPES } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
-import { Complete, type Contract, NOTHING, PageOf, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
+import { Complete, NOTHING, PageOf, SAMPLE_USER, SECONDS, USER_ID } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { DISABLE, sessionRoute } from './route.ts'
 
 const DISABLE_USER = {

@@ -1,5 +1,6 @@
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING, SAMPLE_USER, USER_ID } from '../contract.ts'
+import { NOTHING, SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { END, sessionRoute } from './route.ts'
 
 const EXIT = {

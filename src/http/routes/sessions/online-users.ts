@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
-import { Complete, type Contract, PageOf, SAMPLE_USER, USER_ID } from '../contract.ts'
+import { Complete, PageOf, SAMPLE_USER, USER_ID } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { SEE, SEE_TOKENS, sessionRoute } from './route.ts'
 
 const OPTIONAL_TEXT = ['string', 'null'] as const

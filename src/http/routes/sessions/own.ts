@@ -1,6 +1,7 @@
 import type { OwnSessions } from '../../../administration/own-sessions.ts'
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING } from '../contract.ts'
+import { NOTHING } from '../common-fields.ts'
+import type { Contract } from '../contract.ts'
 import { answering, type Endpoints } from '../own-routes.ts'
 import { SESSION } from './online-users.ts'
 

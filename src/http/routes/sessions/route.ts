@@ -1,8 +1,9 @@
 import type { Permissions } from '../../../account/permissions.ts'
 import type { Administration } from '../../../administration/administration.ts'
 import type { LoginType } from '../../../session/sides.ts'
-import type { Contract, DataOf, Request } from '../contract.ts'
+import type { Contract, DataOf } from '../contract.ts'
 import { answering, type Endpoint, required } from '../own-routes.ts'
+import type { Request } from '../serve-route.ts'
 
 /** The permissions of the session administration. Administrators of the B side hold them, for both sides. */
 export const SEE = 'sys:session:page'

@@ -1,8 +1,8 @@
 import { Cluster } from 'ioredis'
 import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from '../connection/client.ts'
-import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './contract.ts'
 import { createReader } from './reader.ts'
+import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './redis-commands.ts'
 import type { Scripts } from './scripts.ts'
 import type { Ask } from './send-command.ts'
 

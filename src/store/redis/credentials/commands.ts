@@ -1,4 +1,4 @@
-import type { RedisCommands } from '../commands/contract.ts'
+import type { RedisCommands } from '../commands/redis-commands.ts'
 import type { Scripts } from '../commands/scripts.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'

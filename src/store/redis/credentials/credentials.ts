@@ -11,8 +11,8 @@ import {
   type ListedCredential,
 } from '../../credentials.ts'
 import type { Kept } from '../../remembered.ts'
-import { MEMBERS_AT_ONCE } from '../commands/contract.ts'
 import type { Keys } from '../commands/key-names.ts'
+import { MEMBERS_AT_ONCE } from '../commands/redis-commands.ts'
 import type { CredentialCommands } from './commands.ts'
 import { credentialOf, readLive, type StoredCredential, writeCredential } from './record.ts'
 

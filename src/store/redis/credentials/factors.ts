@@ -1,7 +1,7 @@
 import type { LoginType } from '../../../session/sides.ts'
 import { checkFactor, type FactorStore } from '../../factors.ts'
-import type { RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/key-names.ts'
+import type { RedisCommands } from '../commands/redis-commands.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 

@@ -8,7 +8,7 @@ import {
   MAX_DISABLED,
   type Sharing,
 } from '../../acknowledged.ts'
-import type { Memory } from '../commands/contract.ts'
+import type { Memory } from '../commands/redis-commands.ts'
 import type { Scripts } from '../commands/scripts.ts'
 import { type Ask, createAsk, type Gate } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { AttemptStore, Attempts, CaptchaStore, TicketStore } from '../../store.ts'
-import type { RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/key-names.ts'
+import type { RedisCommands } from '../commands/redis-commands.ts'
 
 export class RedisCaptchas implements CaptchaStore {
   readonly #redis: RedisCommands

@@ -5,8 +5,8 @@ import { readRecord, type SessionRecord, writeRecord } from '../../../session/re
 import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
-import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/key-names.ts'
+import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/redis-commands.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
 import { RedisUserTokens } from './user-tokens.ts'
 

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
-import type { KeyReads } from '../commands/contract.ts'
+import type { KeyReads } from '../commands/redis-commands.ts'
 import { summaryOf } from '../connection/fault.ts'
 import { answerOf } from '../connection/silence.ts'
 import { type AnnouncementListener, type Announcements, Announcer } from './announcer.ts'
