@@ -69,6 +69,12 @@ const OURS: Readonly<Record<string, Entry>> = {
     needs: () => knows('keys'),
     raise: start => start.embeddedWithKeys(),
   },
+  provider: {
+    title: '**dualgate**, embedded store, session begun at a provider',
+    credential: 'Cookie: dualgate-c=',
+    isApart: true,
+    raise: start => start.embeddedWithProvider(),
+  },
   assertion: {
     title: '**dualgate**, embedded store, with an assertion',
     needs: () => knows('identity'),

@@ -1,14 +1,12 @@
-import { startOpenIdProvider } from '../test/support/openid-provider.ts'
+import type { OpenIdProvider } from '../test/support/openid-provider.ts'
 import { type BenchGateway, startGateway } from './gateway.ts'
 import { onScene, type Scene } from './process.ts'
+import { providerSettings, sendLogouts, signInAt, startProvider } from './provider-sessions.ts'
 import { startRedis } from './redis.ts'
 import { fixed, note, printTable, quantile, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 import { openWebSockets } from './websockets.ts'
 
-/** What browsers and the provider call both gateways. */
-const URL_OF_BOTH = 'http://gateway.example'
-const CLIENT = { client_id: 'dualgate', client_secret: 'of the bench' }
 /** WebSockets of the user at each gateway; two workers share them. */
 const SOCKETS = 10
 
@@ -26,21 +24,12 @@ export async function endsByProvider(rounds: number): Promise<void> {
 }
 
 async function measure(scene: Scene, redis: string | undefined, rounds: number): Promise<string[]> {
-  const openid = await startOpenIdProvider({
-    clients: [
-      {
-        ...CLIENT,
-        redirect_uris: [`${URL_OF_BOTH}/sign-in/b/staff/callback`],
-        backchannel_logout_uri: `${URL_OF_BOTH}/sign-in/b/staff/logout`,
-      },
-    ],
-  })
-  scene.keep({ end: () => openid.stop() })
-  const gateways = await startGateways(scene, redis, openid.issuer)
-  await openid.callBackChannelAt('dualgate', `${gateways[0]!.url}/sign-in/b/staff/logout`)
+  const openid = await startProvider(scene, 'BUSINESS')
+  const gateways = await startGateways(scene, redis, openid)
+  await sendLogouts(openid, 'BUSINESS', gateways[0]!)
   const elapsed: number[] = []
   for (let i = 0; i < rounds; i++) {
-    const token = await signIn(gateways[0]!, openid.signIn)
+    const token = await signInAt(openid, 'BUSINESS', gateways[0]!, 'ada')
     const opened = await Promise.all(
       gateways.map(gateway => openWebSockets(gateway, [token], SOCKETS, '/api/v1/b/live')),
     )
@@ -56,31 +45,13 @@ async function measure(scene: Scene, redis: string | undefined, rounds: number):
 }
 
 /** One gateway of two workers on the embedded store; two of them on Redis. */
-async function startGateways(scene: Scene, redis: string | undefined, issuer: string): Promise<BenchGateway[]> {
+async function startGateways(scene: Scene, redis: string | undefined, openid: OpenIdProvider): Promise<BenchGateway[]> {
   const target = await startUpstream(scene, true)
   const settings = {
     workers: 2,
-    browser: { business: true, secure: false, url: URL_OF_BOTH },
-    login: {
-      rate_limit: false,
-      providers: [{ name: 'staff', side: 'business', label: 'Staff', issuer, ...CLIENT, account: 'claims' }],
-    },
+    ...providerSettings('BUSINESS', openid),
     upstreams: [{ name: 'live', match: '/api/v1', target, websocket: { max_per_user: 10 * SOCKETS } }],
   }
   const names = redis === undefined ? ['one'] : ['one', 'two']
   return Promise.all(names.map(name => startGateway(scene, `provider-${name}`, { redis, core: null, settings })))
-}
-
-/** A sign-in without a browser: the token that the cookie keeps. */
-async function signIn(gateway: BenchGateway, atProvider: (url: string, user: string) => Promise<URL>): Promise<string> {
-  const started = await fetch(`${gateway.url}/sign-in/b/staff/start`, {
-    method: 'POST',
-    headers: { 'sec-fetch-site': 'same-origin' },
-    body: new URLSearchParams({ to: '/' }),
-    redirect: 'manual',
-  })
-  const cookie = started.headers.getSetCookie()[0]!.split(';')[0]!
-  const { pathname, search } = await atProvider(started.headers.get('location')!, 'ada')
-  const arrived = await fetch(gateway.url + pathname + search, { headers: { cookie }, redirect: 'manual' })
-  return /^dualgate-b=([^;]+)/.exec(arrived.headers.getSetCookie()[0] ?? '')![1]!
 }

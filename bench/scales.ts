@@ -37,6 +37,7 @@ const TOKENS = 20_000
 /** Upstreams in use at most, spread over all: with more, rounds would measure how connections are opened. */
 const REQUESTED = 50
 const KIB = 1024
+const UPSTREAMS = [1, 10, 100, 1000, 5000]
 /** Requests to warm up each of the many gateways. */
 const WARM_UP = 10_000
 
@@ -62,12 +63,13 @@ export const SCALES: Readonly<Record<string, Scale>> = {
   },
   upstreams: {
     title: 'upstreams',
-    sizes: [1, 10, 100, 1000, 5000],
-    open: eachItsGateway(async (_scene, size, target) => {
-      const upstreams = Array.from({ length: size }, (_, i) => ({ name: `u${i}`, match: `${CONSUMER}/u${i}`, target }))
-      const requested = upstreams.filter((_, i) => i % Math.ceil(size / REQUESTED) === 0)
-      return { options: { settings: { upstreams } }, paths: requested.map(({ match }) => pathOf(match, 0.1)) }
-    }),
+    sizes: UPSTREAMS,
+    open: eachItsGateway(amongUpstreams(REQUESTED)),
+  },
+  'one-upstream': {
+    title: 'upstreams, one of them requested',
+    sizes: UPSTREAMS,
+    open: eachItsGateway(amongUpstreams(1)),
   },
   connections: {
     title: 'idle connections',
@@ -124,6 +126,15 @@ async function seedSessions(ground: Seeded, sessions: number): Promise<string[]>
     if (login % every === 0) tokens.push(token)
   })
   return tokens
+}
+
+/** So many upstreams, with requests to some that are spread over all. */
+function amongUpstreams(most: number) {
+  return async (_scene: Scene, size: number, target: string): Promise<Sized> => {
+    const upstreams = Array.from({ length: size }, (_, i) => ({ name: `u${i}`, match: `${CONSUMER}/u${i}`, target }))
+    const requested = upstreams.filter((_, i) => i % Math.ceil(size / most) === 0)
+    return { options: { settings: { upstreams } }, paths: requested.map(({ match }) => pathOf(match, 0.1)) }
+  }
 }
 
 /** What a gateway of one size has that others have not. */

@@ -4,6 +4,7 @@ import { type BenchGateway, type GatewayOptions, knows, logIn, SECRETS, startGat
 import { gatewayWithKeys } from './keys.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
+import { providerSettings, signInAt, startProvider } from './provider-sessions.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
 import * as nginx from './rivals/nginx.ts'
 import { buildSpring } from './rivals/spring.ts'
@@ -19,12 +20,18 @@ export interface Placed {
 
 const placed = (gateway: BenchGateway): Placed => ({ url: gateway.url, processes: [gateway] })
 
+interface ProviderSessions {
+  options: GatewayOptions
+  tokens: readonly string[]
+}
+
 /** Servers and sessions that remain for the whole run. */
 export class Ground {
   readonly upstream: string
   readonly #scene: Scene
   #redis: Promise<BenchRedis> | null = null
   #redisTokens: Promise<string[]> | null = null
+  #providerSessions: Promise<ProviderSessions> | null = null
   #springProgram: string | null = null
 
   constructor(scene: Scene, upstream: string) {
@@ -47,6 +54,26 @@ export class Ground {
   springProgram(): string {
     this.#springProgram ??= buildSpring(programNamed('mvn')!, this.#scene.folder)
     return this.#springProgram
+  }
+
+  /** A gateway whose sessions have begun at a provider, before it starts. */
+  providerSessions(): Promise<ProviderSessions> {
+    this.#providerSessions ??= this.#signIn()
+    return this.#providerSessions
+  }
+
+  async #signIn(): Promise<ProviderSessions> {
+    const users = Object.fromEntries(Array.from({ length: SESSIONS }, (_, i) => [`user${i}`, { name: `User ${i}` }]))
+    const openid = await startProvider(this.#scene, 'CONSUMER', users)
+    const options = {
+      data: join(this.#scene.folder, 'provider-sessions'),
+      settings: providerSettings('CONSUMER', openid),
+    }
+    const gateway = await startGateway(this.#scene, 'provider-mint', options)
+    const tokens: string[] = []
+    for (const user of Object.keys(users)) tokens.push(await signInAt(openid, 'CONSUMER', gateway, user))
+    await gateway.end()
+    return { options, tokens }
   }
 
   async #mint(): Promise<string[]> {
@@ -97,6 +124,12 @@ export class Start {
   async embeddedWithKeys(): Promise<Placed & { tokens: readonly string[] }> {
     const { keys: tokens, ...options } = await gatewayWithKeys(this.scene, SESSIONS)
     return { ...placed(await this.gateway('key', options)), tokens }
+  }
+
+  /** A gateway whose sessions have begun at a provider. */
+  async embeddedWithProvider(): Promise<Placed & { tokens: readonly string[] }> {
+    const { options, tokens } = await this.ground.providerSessions()
+    return { ...placed(await this.gateway('provider', options)), tokens }
   }
 
   /** A gateway with the sessions that Redis has. */
