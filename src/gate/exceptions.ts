@@ -1,5 +1,5 @@
 import { bySideName, type SideName } from '../session/sides.ts'
-import type { Need } from './required-session.ts'
+import type { RequiredSession } from './required-session.ts'
 
 /** Methods that an exception can name. OPTIONS is not among them: rule 2 decides it. */
 export const EXCEPTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -16,12 +16,12 @@ export interface Exception {
   /** As it is written; the name of the exception in logs. */
   readonly path: string
   readonly methods: ReadonlySet<string>
-  readonly need: Need
+  readonly need: RequiredSession
   covers(path: string): boolean
 }
 
 /** What is written for what a request needs. */
-export const NEEDS: Readonly<Record<WrittenException['needs'], Need>> = {
+export const NEEDS: Readonly<Record<WrittenException['needs'], RequiredSession>> = {
   none: 'none',
   ...bySideName(type => type),
   either: 'either',

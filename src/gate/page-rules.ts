@@ -1,6 +1,6 @@
 import { createCover, EVERYTHING, isAccessPattern } from './address-rules.ts'
 import { NEEDS, type WrittenException, withHead } from './exceptions.ts'
-import type { Need } from './required-session.ts'
+import type { RequiredSession } from './required-session.ts'
 
 /** Paths outside of `/api` as they are written in the configuration; all methods where none is named. */
 export interface WrittenPage extends Pick<WrittenException, 'path' | 'needs'> {
@@ -13,7 +13,7 @@ export interface PageRule {
   readonly path: string
   /** `null` for all methods. */
   readonly methods: ReadonlySet<string> | null
-  readonly need: Need
+  readonly need: RequiredSession
   covers(path: string): boolean
 }
 

@@ -3,7 +3,7 @@ import type { AccessRule } from './address-rules.ts'
 import type { Exception } from './exceptions.ts'
 import { type PageRule, pageOf } from './page-rules.ts'
 import type { CanonicalPath } from './path.ts'
-import type { Need } from './required-session.ts'
+import type { RequiredSession } from './required-session.ts'
 
 export interface PathRules {
   /** Exact paths that need no session (rule 1). */
@@ -35,7 +35,7 @@ export interface Rule {
 }
 
 export interface Verdict {
-  readonly need: Need
+  readonly need: RequiredSession
   /** The rule that applies, or that an exception was made from. */
   readonly rule: Rule
   /** The exception that decided, where one did. */

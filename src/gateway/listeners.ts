@@ -1,8 +1,8 @@
 import { createAdministration } from '../administration/administration.ts'
 import { createOwnSessions } from '../administration/own-sessions.ts'
-import { type InternalOptions, serveInternal } from '../http/internal-listener.ts'
+import { type InternalListenerOptions, serveInternalListener } from '../http/internal-listener.ts'
 import { createAnswerSignedOut } from '../http/pages/signed-out.ts'
-import { serveEdge } from '../http/public-listener.ts'
+import { servePublicListener } from '../http/public-listener.ts'
 import { countClosed } from '../http/server/connection/connection-limits.ts'
 import { createEnvelopes } from '../http/server/envelope.ts'
 import { createGuards } from '../http/server/guards.ts'
@@ -75,7 +75,7 @@ async function openEdge(
   })
   const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
   const { upstreams, credentials, assertionKeys, ownTokens, webSockets, watch } = forwarding
-  await serveEdge(edge, {
+  await servePublicListener(edge, {
     settings,
     profile,
     envelopes,
@@ -110,7 +110,7 @@ async function openInternal(
   setup: Setup,
   sessions: Sessions,
   forwarding: Forwarding,
-  state: Pick<InternalOptions, 'warnings' | 'isStopping'>,
+  state: Pick<InternalListenerOptions, 'warnings' | 'isStopping'>,
 ) {
   const { settings, profile, options, clock, log, accessLog, meter, requests } = setup
   const { locale } = settings
@@ -125,7 +125,7 @@ async function openInternal(
     trustedProxies: [],
     bodyLimit: INTERNAL_BODY_LIMIT,
   })
-  await serveInternal(internal, {
+  await serveInternalListener(internal, {
     secret: settings.internal.secret,
     sides,
     profile,

@@ -1,4 +1,4 @@
-import type { Need } from '../gate/required-session.ts'
+import type { RequiredSession } from '../gate/required-session.ts'
 import type { Verdict } from '../gate/rules.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
@@ -19,7 +19,7 @@ const masked = (edits: HeaderEditSettings | undefined): HeaderEditSettings | und
   }
 
 /** A record with placeholders for values that are unknown without a session. */
-function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
+function recordFor(need: Exclude<RequiredSession, 'none'>): SessionRecord {
   const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
   const extra = { username: '<username>', nickname: '<nickname>', roles: ['<roles>'] }
   return { user_id: '<user id>', type, created_at: '', extra }

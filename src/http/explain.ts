@@ -3,7 +3,7 @@ import type { AccessRule } from '../gate/address-rules.ts'
 import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
 import { signInFor } from '../gate/navigation.ts'
 import type { CanonicalPath } from '../gate/path.ts'
-import type { Need } from '../gate/required-session.ts'
+import type { RequiredSession } from '../gate/required-session.ts'
 import type { PathRules, Verdict } from '../gate/rules.ts'
 import { ownMethods, ownRoutes } from '../settings/own-routes.ts'
 import { PROFILES } from '../settings/profile.ts'
@@ -38,7 +38,7 @@ interface Found {
   upstream: Upstream | null
 }
 
-const NEEDS: Record<Need, string> = {
+const NEEDS: Record<RequiredSession, string> = {
   none: 'no session',
   BUSINESS: 'a live B-side session (BUSINESS)',
   CONSUMER: 'a live C-side session (CONSUMER)',

@@ -20,7 +20,7 @@ import type { Envelopes } from './server/envelope.ts'
 import type { Locale } from './server/failure-texts.ts'
 import { OwnPaths } from './server/own-paths.ts'
 
-export interface InternalOptions {
+export interface InternalListenerOptions {
   secret: string
   sides: Sides
   profile: Profile
@@ -45,7 +45,7 @@ export interface InternalOptions {
 }
 
 /** The internal listener: probes for operators, and operations for services that know the secret. */
-export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
+export async function serveInternalListener(app: FastifyInstance, options: InternalListenerOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, warnings, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
   app.addHook('onRequest', (request, reply, done) => {

@@ -53,7 +53,7 @@ import type { Guards } from './server/guards.ts'
 import { OwnPaths } from './server/own-paths.ts'
 import type { WebSockets } from './websocket/websockets.ts'
 
-export interface EdgeOptions {
+export interface PublicListenerOptions {
   settings: Settings
   profile: Profile
   envelopes: Envelopes
@@ -96,7 +96,7 @@ export interface EdgeOptions {
  * The public listener, in the order of a request: check of the path, the gate, then an own route or an upstream. The order of
  * the hooks is a security property. CORS comes between them, so that browsers can read a refusal of the gate.
  */
-export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
+export async function servePublicListener(app: FastifyInstance, options: PublicListenerOptions): Promise<void> {
   const { settings, profile, envelopes, sides, upstreams, permissions } = options
   const { credentials, ownTokens, webSockets, watch } = options
   const { tokenHeader } = credentials
@@ -135,7 +135,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
 }
 
 /** What answers the gateway's own API. */
-function endpointsOf(options: EdgeOptions): Endpoints {
+function endpointsOf(options: PublicListenerOptions): Endpoints {
   const { settings, sides, credentials, logins, administration, accountAdministrations, journal, permissions } = options
   const { keys, timestamps } = options
   const signingIn = { settings, logins, deliveryOf: createDelivery(settings, credentials) }

@@ -12,7 +12,7 @@ import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
-export interface OpeningOptions {
+export interface ForwardedHandshakeOptions {
   request: FastifyRequest
   reply: FastifyReply
   upstream: Upstream
@@ -36,15 +36,15 @@ class HandshakeTimeout extends Error {
  * Forwards the handshake of a client to an upstream. The client gets 101 only after the upstream's 101. Any other
  * answer of the upstream is forwarded. Without an answer, the client gets a refusal like any request.
  */
-export class Opening {
-  readonly #options: OpeningOptions
+export class ForwardedHandshake {
+  readonly #options: ForwardedHandshakeOptions
   readonly #response: ServerResponse
   readonly #attempts: Attempts
   #socket: Socket | null = null
   #timer: NodeJS.Timeout | null = null
   #isOver = false
 
-  constructor(options: OpeningOptions) {
+  constructor(options: ForwardedHandshakeOptions) {
     const { reply, upstream, target, outgoing, key } = options
     outgoing.headers = handshakeHeaders(outgoing.headers)
     this.#options = options

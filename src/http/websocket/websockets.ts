@@ -13,7 +13,7 @@ import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { createObservation } from '../server/observe.ts'
 import type { RequestCounter } from '../server/request-metrics.ts'
 import { upgradeOf } from '../server/upgrade.ts'
-import { Opening } from './forwarded-handshake.ts'
+import { ForwardedHandshake } from './forwarded-handshake.ts'
 import { CLOSE } from './frames.ts'
 import { refuseForeignOrigin, refuseMalformed } from './handshake.ts'
 import { SocketLimits } from './socket-limits.ts'
@@ -88,7 +88,7 @@ export class WebSockets {
     if (this.#isClosing) throw new Refusal('BUSY')
     const limits = this.#limitsOf(upstream, upstream.webSocket)
     const leave = limits.enter(session)
-    new Opening({
+    new ForwardedHandshake({
       request,
       reply,
       upstream,

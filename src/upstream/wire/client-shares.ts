@@ -1,5 +1,5 @@
 /** Counts the places that each client holds, so that one client cannot hold all of them. */
-export class Shares {
+export class ClientShares {
   readonly #limit: number
   readonly #held = new Map<string, number>()
 

@@ -1,5 +1,5 @@
 import type { ConnectionSettings } from '../../settings/schema/targets.ts'
-import { Shares } from './client-shares.ts'
+import { ClientShares } from './client-shares.ts'
 import type { Connect } from './connect.ts'
 import { Connection } from './connection.ts'
 import { Queue } from './queue.ts'
@@ -44,7 +44,7 @@ export class Connections {
   /** Half of a connection's lifetime. */
   #period = 0
   readonly #aging: NodeJS.Timeout | null
-  readonly #inUse: Shares
+  readonly #inUse: ClientShares
   readonly #queueShare: number
   #isClosed = false
   #isRetired = false
@@ -52,7 +52,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     const { limit, queue, per_address: perAddress = shareOf(limit) } = options.settings
     this.#options = options
-    this.#inUse = new Shares(perAddress)
+    this.#inUse = new ClientShares(perAddress)
     this.#queueShare = shareOf(queue)
     const half = Math.ceil(options.settings.lifetime / 2)
     this.#aging = options.growOld ? setInterval(() => this.#growOlder(), half).unref() : null

@@ -1,5 +1,5 @@
 /** Measures the rate of one direction by sampling a growing byte counter. */
-export class Pace {
+export class ByteRate {
   #first = 0
   #last = 0
   /** Milliseconds in which bytes were waited for, and the last of them in which none came. */

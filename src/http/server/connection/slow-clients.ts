@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal } from '../../../base/refusal.ts'
 import { acceptedBytes } from '../../../workarounds/node-accepted-bytes.ts'
-import { Pace } from './byte-rate.ts'
+import { ByteRate } from './byte-rate.ts'
 import { type ClientConnection, failBody } from './connection.ts'
 
 /** How often connections are checked at least, in milliseconds. */
@@ -30,7 +30,7 @@ export interface SlowLimits {
 
 interface Watched {
   response: ServerResponse
-  pace: Pace
+  pace: ByteRate
   /** Whether an answer is waited for, not a body. */
   isAnswering: boolean
   /** Milliseconds since the request was first seen. */
@@ -82,7 +82,7 @@ export class SlowClients {
   #watch(connection: ClientConnection, response: ServerResponse): Watched {
     let watched = this.#watched.get(connection)
     if (watched?.response === response) return watched
-    watched = { response, pace: new Pace(), isAnswering: false, age: 0, answered: 0 }
+    watched = { response, pace: new ByteRate(), isAnswering: false, age: 0, answered: 0 }
     watched.pace.restart(connection.socket.bytesRead)
     this.#watched.set(connection, watched)
     return watched
