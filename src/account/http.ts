@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER, sign } from '../base/hmac.ts'
 import { isPlainObject } from '../base/plain-object.ts'
 import { Refusal, Unavailable } from '../base/refusal.ts'
 import { createTaskQueue } from '../base/task-queue.ts'
-import { readAccount, readRights } from './answer.ts'
+import { readAccount, readRights } from './answered-account.ts'
 import type { HashSource, HashUpdates } from './hash-accounts.ts'
 
 export interface HttpAccountsSettings {

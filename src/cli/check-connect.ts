@@ -55,7 +55,7 @@ async function probeRedisStore({ redis, prefix, timeout }: ReadSettings['store']
   if (redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
   const [{ probeRedis }, { placeOf }] = await Promise.all([
     import('../store/redis/check-connect.ts'),
-    import('../store/redis/connection/place.ts'),
+    import('../store/redis/connection/shown-address.ts'),
   ])
   const what = `store (${placeOf(redis)})`
   const probe = await probeRedis(redis, prefix, Math.min(timeout, LIMIT))

@@ -6,7 +6,7 @@ import type { Snapshot } from '../metrics/exposition.ts'
 import type { SideName } from '../session/sides.ts'
 import type { Certificate } from '../settings/tls.ts'
 import type { Operations } from '../side/operations.ts'
-import type { Sharing } from '../store/acknowledged.ts'
+import type { Sharing } from '../store/acknowledged-changes.ts'
 
 export interface GatewayOptions {
   clock?: Clock

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
-import type { Acknowledged } from '../store/acknowledged.ts'
+import type { Acknowledged } from '../store/acknowledged-changes.ts'
 
 /** The URLs of a gateway. */
 export interface Urls {

@@ -5,7 +5,7 @@ import { endLog } from '../base/log/log.ts'
 import { Unavailable } from '../base/refusal.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { announceServing } from './bundle.ts'
-import { reportCrashes } from './crash.ts'
+import { reportCrashes } from './crash-report.ts'
 import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report } from './orders.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { type Acknowledged, AcknowledgedChanges } from '../store/acknowledged.ts'
+import { type Acknowledged, AcknowledgedChanges } from '../store/acknowledged-changes.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Acknowledged, Sharing } from '../store/acknowledged.ts'
+import type { Acknowledged, Sharing } from '../store/acknowledged-changes.ts'
 import type { Report } from './orders.ts'
 
 /** How long the primary may take to pass changes on, in milliseconds; an answer does not wait longer for it. */

@@ -1,5 +1,5 @@
 import type { TimestampFormat } from '../base/timestamp.ts'
-import type { Sharing } from './acknowledged.ts'
+import type { Sharing } from './acknowledged-changes.ts'
 
 /** Settings that a store shares with other programs and processes. */
 export interface StoreForms {

@@ -3,7 +3,7 @@ import type { HttpTarget } from './targets.ts'
 import type { Upstream } from './upstream.ts'
 import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
-import { UnwritableRequest } from './wire/request-head.ts'
+import { UnwritableRequest } from './wire/write-request-head.ts'
 
 /** The idempotent methods of RFC 9110 9.2.2 that are forwarded. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

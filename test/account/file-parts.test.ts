@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { AccountsReader } from '../../src/account/file/reader.ts'
+import { AccountsReader } from '../../src/account/file/accounts-reader.ts'
 import { createFileAccounts, listAccounts, removeAccount, setPassword } from '../../src/account/file/source.ts'
 import { partsOf, textOf } from '../../src/account/file/text-parts.ts'
 

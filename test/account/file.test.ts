@@ -15,8 +15,8 @@ import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { edit } from '../../src/account/file/edit.ts'
-import { AccountsReader } from '../../src/account/file/reader.ts'
+import { AccountsReader } from '../../src/account/file/accounts-reader.ts'
+import { edit } from '../../src/account/file/edit-file.ts'
 import {
   addAccount,
   createFileAccounts,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { Helper } from '../../src/login/helpers/process.ts'
+import { Helper } from '../../src/login/helpers/helper-process.ts'
 import { ROOT } from '../support/root.ts'
 import { until } from '../support/until.ts'
 

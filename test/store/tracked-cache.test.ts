@@ -9,7 +9,7 @@ import type { ReadableSessions } from '../../src/store/redis/sessions/sessions.t
 import { TrackedCache } from '../../src/store/redis/tracking/tracked-cache.ts'
 import { TrackedCredentials } from '../../src/store/redis/tracking/tracked-credentials.ts'
 import { TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
-import type { Disable } from '../../src/store/remembered.ts'
+import type { Disable } from '../../src/store/remembered-values.ts'
 import type { StoredToken } from '../../src/store/store.ts'
 import { record } from './contract-fixture.ts'
 

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import { sm2 } from 'sm-crypto-v2'
+import { WORK } from '../../src/login/helpers/helper-work.ts'
 import type { Helpers } from '../../src/login/helpers/helpers.ts'
-import { WORK } from '../../src/login/helpers/work.ts'
 
 /*
  * The work of logins, as cheap as tests can have it. Tests of the helper processes, of passwords and of their costs do without

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { Connections } from '../../src/upstream/wire/connections.ts'
 import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'
-import { UnwritableRequest } from '../../src/upstream/wire/request-head.ts'
+import { UnwritableRequest } from '../../src/upstream/wire/write-request-head.ts'
 import { until } from '../support/until.ts'
 import { type RawUpstream, startRawUpstream } from '../support/upstream.ts'
 

@@ -3,7 +3,11 @@ import { createPageRules } from '../../src/gate/page-rules.ts'
 import type { Verdict } from '../../src/gate/rules.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import type { Session } from '../../src/side/side.ts'
-import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers/request.ts'
+import {
+  createRequestHeaders,
+  type HeaderPolicy,
+  type IncomingRequest,
+} from '../../src/upstream/headers/request-headers.ts'
 import { ruleNumbered } from '../support/gate-rules.ts'
 
 const session = (type: LoginType, user_id: string): Session => ({

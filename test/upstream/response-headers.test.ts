@@ -1,5 +1,9 @@
 import t from 'tap'
-import { type ResponseCircumstances, responseHead, responseTrailers } from '../../src/upstream/headers/response.ts'
+import {
+  type ResponseCircumstances,
+  responseHead,
+  responseTrailers,
+} from '../../src/upstream/headers/response-headers.ts'
 
 type Headers = [name: string, value: string][]
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MalformedResponse } from '../../src/upstream/wire/response-head.ts'
+import { MalformedResponse } from '../../src/upstream/wire/read-response-head.ts'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 import { fc } from '../support/random.ts'
 

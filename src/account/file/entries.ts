@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts'
 import { invalid, NOT_A_LOGIN_ID } from '../../base/refusal.ts'
 import { isLoginId } from '../../session/record.ts'
 import { type AccountEdit, type AddedAccount, type HashedPassword, refuseServiceAccount } from '../management.ts'
-import { type Change, entryAfter, type Fields } from './change.ts'
+import { type Change, entryAfter, type Fields } from './changed-text.ts'
 import { faultOfSize, isUsername, nameKey } from './document.ts'
 import type { AccountEntry } from './schema.ts'
 

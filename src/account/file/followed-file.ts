@@ -4,6 +4,7 @@ import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
 import type { Account, AccountChanges, ChangedAccounts } from '../source.ts'
 import { type AccountChange, changeBetween } from '../version.ts'
+import type { AccountsReader } from './accounts-reader.ts'
 import { listMissing } from './document.ts'
 import {
   ABSENT,
@@ -14,8 +15,7 @@ import {
   readAccounts,
   stateOf,
   textIfAny,
-} from './read.ts'
-import type { AccountsReader } from './reader.ts'
+} from './read-accounts.ts'
 import { MAX_LOOKS, SETTLED } from './settled-text.ts'
 
 /** How often the file is checked while its changes are followed, in milliseconds. Mounted files announce nothing. */

@@ -1,10 +1,10 @@
 import type { AccountManagement, ListedAccount } from '../management.ts'
-import { type Change, entryAfter } from './change.ts'
+import { type Change, entryAfter } from './changed-text.ts'
 import { changeOf } from './entries.ts'
+import { editByGateway, type FollowedEdits } from './gateway-edits.ts'
 import { knownOf } from './known-account.ts'
-import { activeVersionOf } from './read.ts'
+import { activeVersionOf } from './read-accounts.ts'
 import type { AccountEntry } from './schema.ts'
-import { editByGateway, type FollowedEdits } from './updates.ts'
 
 /** The administration of the accounts in a file. `current` are those that logins see. */
 export function createFileManagement(

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
 import { Unavailable } from '../../base/refusal.ts'
-import { ABSENT } from './read.ts'
+import { ABSENT } from './read-accounts.ts'
 
 /** How long a file must be unchanged before it is read, in milliseconds. */
 export const SETTLED = 100

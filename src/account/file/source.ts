@@ -1,16 +1,16 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { HashSource } from '../hash-accounts.ts'
+import { AccountsReader } from './accounts-reader.ts'
 import { nameKey } from './document.ts'
 import { FollowedFile } from './followed-file.ts'
+import { fileUpdates } from './gateway-edits.ts'
 import { createFileManagement } from './management.ts'
-import { AccountsReader } from './reader.ts'
-import { fileUpdates } from './updates.ts'
 import { Writability } from './writability.ts'
 
 export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './commands.ts'
-export { readAccounts } from './read.ts'
+export { readAccounts } from './read-accounts.ts'
 
 export interface FileAccountsSettings {
   kind: 'file'

@@ -1,6 +1,6 @@
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue } from '../../base/task-queue.ts'
-import { readAccount, readRights } from '../answer.ts'
+import { readAccount, readRights } from '../answered-account.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
 import type { Updatable } from '../source.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { ResponseHead } from '../../upstream/headers/response.ts'
+import type { ResponseHead } from '../../upstream/headers/response-headers.ts'
 import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
 import type { Link } from '../../upstream/wire/receiver.ts'
 import { Backlog } from './backlog.ts'

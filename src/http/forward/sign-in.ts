@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
-import { sessionsIn } from '../../upstream/headers/response.ts'
+import { sessionsIn } from '../../upstream/headers/response-headers.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 

@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/schema/settings.ts'
 import { keepsCookies, keysOf, providersOf } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/failure-texts.ts'
 import { serveAsset, vendored } from './assets.ts'
-import { withForm } from './protection.ts'
+import { withForm } from './security-headers.ts'
 
 /** The file of the page that comes from another package: SM2 in the browser. */
 const VENDORED = 'sm2.js'

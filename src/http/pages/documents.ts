@@ -3,7 +3,7 @@ import { packageVersion } from '../../base/package-version.ts'
 import type { Profile } from '../../settings/profile.ts'
 import { serveAsset, vendored } from './assets.ts'
 import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'
-import { pagePolicy } from './protection.ts'
+import { pagePolicy } from './security-headers.ts'
 
 /** What of a document the settings and the profile decide. */
 export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName' | 'keys'>

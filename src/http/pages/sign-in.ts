@@ -17,7 +17,7 @@ import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
 import { serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
-import { withForm } from './protection.ts'
+import { withForm } from './security-headers.ts'
 
 export interface SignInOptions {
   settings: Settings

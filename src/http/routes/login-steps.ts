@@ -1,8 +1,8 @@
 import type { Contract } from './contract.ts'
-import { KEPT_IN } from './delivery.ts'
 import { type LoginOptions, SIGNED_IN } from './login.ts'
 import { answering, type Endpoints, required } from './own-routes.ts'
 import { CODE, NEW_FACTOR, RECOVERY_CODES } from './second-factor-fields.ts'
+import { KEPT_IN } from './token-delivery.ts'
 
 /** Longer than any ticket. */
 const MAX_TICKET_LENGTH = 128

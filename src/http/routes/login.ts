@@ -4,8 +4,8 @@ import type { LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { type CaptchaSettings, captchaEndpoint } from './captcha.ts'
 import type { Contract } from './contract.ts'
-import { type DeliveryOf, KEPT_IN } from './delivery.ts'
 import { answering, type Endpoint, type Endpoints, required } from './own-routes.ts'
+import { type DeliveryOf, KEPT_IN } from './token-delivery.ts'
 
 export interface LoginOptions {
   settings: { login: Pick<Settings['login'], 'password'> } & CaptchaSettings

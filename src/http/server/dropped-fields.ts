@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import type { ResponseHead } from '../../upstream/headers/response.ts'
+import type { ResponseHead } from '../../upstream/headers/response-headers.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 
 const WORDS = {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isIdentity, isOverriding, isUnusualSpelling } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
-import { METHODS } from './ambiguous.ts'
+import { METHODS } from './ambiguous-request.ts'
 
 /* The request that a proxy asks about: how proxies tell it, and what a client could have forged of it. */
 

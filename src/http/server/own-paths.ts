@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
-import { METHODS } from './ambiguous.ts'
+import { METHODS } from './ambiguous-request.ts'
 
 /** The value of `Allow` for paths of upstreams. */
 const FORWARDED = [...METHODS].join(', ')

@@ -16,7 +16,7 @@ import { type Observer, observe } from './observe.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
-import { createUnparsable } from './unparsable.ts'
+import { createUnparsable } from './unparsable-request.ts'
 import { schemaController } from './validation.ts'
 
 interface Timeouts {

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 import { within } from '../../base/deadline.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Unavailable } from '../../base/refusal.ts'
-import { createLine, type Place } from './line.ts'
-import { Helper } from './process.ts'
-import type { WorkName, WorkResult, WorkTask } from './work.ts'
+import { Helper } from './helper-process.ts'
+import type { WorkName, WorkResult, WorkTask } from './helper-work.ts'
+import { createLine, type Place } from './waiting-line.ts'
 
 /**
  * A few processes that compute for logins. What would wait too long is refused with `BUSY` at once, and with `UNAVAILABLE` if

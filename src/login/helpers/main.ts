@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { WORK } from './helper-work.ts'
 import type { Answer, Task } from './message.ts'
-import { WORK } from './work.ts'
 
 /* The program of a helper process. It does one task at a time and ends with the gateway that started it. */
 

@@ -1,4 +1,4 @@
-import { fittingExtra } from '../../account/answer.ts'
+import { fittingExtra } from '../../account/answered-account.ts'
 import type { Account } from '../../account/source.ts'
 import { faultOfExtra } from '../../session/record.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { bySide, type LoginType } from '../../session/sides.ts'
-import { type Disable, Remembered } from '../remembered.ts'
+import { type Disable, Remembered } from '../remembered-values.ts'
 import type { ChangeRing } from './changes.ts'
 import type { EmbeddedFile } from './file/lmdb-file.ts'
 import { sideKey } from './file/members.ts'

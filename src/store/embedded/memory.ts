@@ -1,6 +1,6 @@
 import type { LoginType } from '../../session/sides.ts'
 import type { ChangeListener } from '../changes.ts'
-import type { Kept, Remembered } from '../remembered.ts'
+import type { Kept, Remembered } from '../remembered-values.ts'
 import type { ChangeRing, FollowedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file/lmdb-file.ts'
 

@@ -3,7 +3,7 @@ import { type SessionRecord, writeRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
-import type { Remembered } from '../remembered.ts'
+import type { Remembered } from '../remembered-values.ts'
 import {
   type Admission,
   type EndNote,

@@ -1,7 +1,7 @@
 import type { SessionRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Credential } from '../credentials.ts'
-import type { Disable, Kept } from '../remembered.ts'
+import type { Disable, Kept } from '../remembered-values.ts'
 import type { ReadableCredentials } from './credentials/credentials.ts'
 import type { ReadableSessions } from './sessions/sessions.ts'
 

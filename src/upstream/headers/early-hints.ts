@@ -1,4 +1,4 @@
-import type { HeaderEdits } from './edits.ts'
+import type { HeaderEdits } from './header-edits.ts'
 
 /**
  * A 103 (Early Hints) of an upstream, as bytes in latin1; `null` if it hints at nothing. Only its `Link` fields are passed

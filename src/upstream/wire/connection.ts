@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { type Connect, ConnectTimeout } from './connect.ts'
 import type { Link, Receiver, UpstreamRequest } from './receiver.ts'
-import type { UnwritableRequest } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
 import { ResponseReader } from './response-reader.ts'
+import type { UnwritableRequest } from './write-request-head.ts'
 
 /** A target that received a request and did not answer in time. */
 class ResponseTimeout extends Error {

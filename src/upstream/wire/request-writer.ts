@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { type PendingWrite, writeAtEndOfTurn } from './end-of-turn.ts'
 import type { BodyTaker, RequestBody, UpstreamRequest } from './receiver.ts'
-import { framingOf, writeHead } from './request-head.ts'
+import { framingOf, writeHead } from './write-request-head.ts'
 
 export interface WriterEvents {
   /** Called on progress: more of a request is written, all of it, or the target accepts no more for now. */

@@ -1,5 +1,5 @@
+import { canBeHead, MalformedResponse, type ResponseStart, readHead, readTrailers } from './read-response-head.ts'
 import type { Receiver } from './receiver.ts'
-import { canBeHead, MalformedResponse, type ResponseStart, readHead, readTrailers } from './response-head.ts'
 
 /** Maximum bytes of a response's head, or of its trailer section; more is a failure of the upstream. */
 const MAX_HEAD_BYTES = 32_768

@@ -7,7 +7,7 @@ import type { Publish } from '../../../event/event.ts'
 import type { Side } from '../../../side/side.ts'
 import type { Sm2 } from '../../sm2/sm2.ts'
 import type { Attempt } from '../attempt.ts'
-import { changedAccount } from './changed.ts'
+import { changedAccount } from './changed-account.ts'
 import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface PasswordStepOptions {

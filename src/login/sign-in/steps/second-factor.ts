@@ -5,7 +5,7 @@ import type { NewFactor, SecondFactors } from '../../../second-factor/second-fac
 import type { Side } from '../../../side/side.ts'
 import type { Lockout } from '../../protection/lockout.ts'
 import type { Attempt, Progress } from '../attempt.ts'
-import { changedAccount } from './changed.ts'
+import { changedAccount } from './changed-account.ts'
 import type { TicketCodes } from './codes.ts'
 import type { OpenTicket, Tickets } from './tickets.ts'
 

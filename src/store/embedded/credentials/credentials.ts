@@ -9,7 +9,7 @@ import {
   existsAlready,
   type ListedCredential,
 } from '../../credentials.ts'
-import { Remembered } from '../../remembered.ts'
+import { Remembered } from '../../remembered-values.ts'
 import { ChangeRing } from '../changes.ts'
 import type { EmbeddedFile } from '../file/lmdb-file.ts'
 import { readSideKey, sideKey } from '../file/members.ts'

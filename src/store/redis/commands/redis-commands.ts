@@ -1,4 +1,4 @@
-import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged.ts'
+import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged-changes.ts'
 
 /*
  * The commands that the store sends to Redis: on one key each, because the specified key shapes fall into different

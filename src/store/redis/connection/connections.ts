@@ -6,7 +6,7 @@ import type { Logger } from '../../../base/log/log.ts'
 import type { RedisClient } from './client.ts'
 import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
 import { Outages } from './outages.ts'
-import { placeOf } from './place.ts'
+import { placeOf } from './shown-address.ts'
 import { endWhenSilent } from './silence.ts'
 
 /** What a further connection is for. */

@@ -10,7 +10,7 @@ import {
   existsAlready,
   type ListedCredential,
 } from '../../credentials.ts'
-import type { Kept } from '../../remembered.ts'
+import type { Kept } from '../../remembered-values.ts'
 import type { Keys } from '../commands/key-names.ts'
 import { MEMBERS_AT_ONCE } from '../commands/redis-commands.ts'
 import type { CredentialCommands } from './commands.ts'

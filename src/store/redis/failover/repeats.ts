@@ -7,7 +7,7 @@ import {
   type Disabled,
   MAX_DISABLED,
   type Sharing,
-} from '../../acknowledged.ts'
+} from '../../acknowledged-changes.ts'
 import type { Memory } from '../commands/redis-commands.ts'
 import type { Scripts } from '../commands/scripts.ts'
 import { type Ask, createAsk, type Gate } from '../commands/send-command.ts'

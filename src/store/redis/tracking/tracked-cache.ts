@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { MaybePromise } from '../../../base/maybe-promise.ts'
-import { type Kept, Remembered } from '../../remembered.ts'
+import { type Kept, Remembered } from '../../remembered-values.ts'
 import type { CacheCounts } from '../../store.ts'
 
 /** Stands for one question to the store, whose answer may be kept if its name is not announced meanwhile. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, parseDocument } from 'yaml'
-import type { AccountsReader, AccountsText } from './reader.ts'
+import type { AccountsReader, AccountsText } from './accounts-reader.ts'
 import type { AccountEntry } from './schema.ts'
 import { type Parts, textOf } from './text-parts.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Meter } from '../../src/metrics/meter.ts'
 import type { CredentialStore } from '../../src/store/credentials.ts'
-import { measureStore } from '../../src/store/measured.ts'
+import { measureStore } from '../../src/store/measured-store.ts'
 import type { SessionStore } from '../../src/store/store.ts'
 import { credential } from './contract-credentials.ts'
 

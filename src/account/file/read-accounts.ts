@@ -2,9 +2,9 @@ import { readFile, stat } from 'node:fs/promises'
 import type { HashAccount } from '../hash-accounts.ts'
 import type { ListedAccount } from '../management.ts'
 import { COST, costOf } from '../password.ts'
+import { AccountsReader, type AccountsText } from './accounts-reader.ts'
 import { nameKey } from './document.ts'
 import { knownOf } from './known-account.ts'
-import { AccountsReader, type AccountsText } from './reader.ts'
 
 type Shown = ReturnType<typeof knownOf>['shown']
 

@@ -5,7 +5,7 @@ import type { PassAuthorization } from '../../settings/schema/upstreams.ts'
 import type { Session } from '../../side/side.ts'
 import { withoutSessionCookies } from '../../token/cookie.ts'
 import type { OwnTokens } from '../../token/issued-here.ts'
-import type { HeaderEdits } from './edits.ts'
+import type { HeaderEdits } from './header-edits.ts'
 
 /** The parts of a client's request that determine the forwarded headers. */
 export interface IncomingRequest {

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { platform } from 'node:os'
 import { delimiter, join } from 'node:path'
+import type { WorkName, WorkResult, WorkTask } from './helper-work.ts'
 import type { Answer, Task } from './message.ts'
-import type { WorkName, WorkResult, WorkTask } from './work.ts'
 
 const PROGRAM = new URL('./main.js', import.meta.url)
 

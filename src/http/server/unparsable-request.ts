@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
-import { METHODS } from './ambiguous.ts'
+import { METHODS } from './ambiguous-request.ts'
 import { connectionOf } from './connection/connection.ts'
 import { closeWithLinger } from './connection/linger.ts'
 import type { Envelopes } from './envelope.ts'

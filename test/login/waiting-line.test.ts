@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLine, type Line, type Place } from '../../src/login/helpers/line.ts'
+import { createLine, type Line, type Place } from '../../src/login/helpers/waiting-line.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 
 type Kind = 'decrypt' | 'compare'

@@ -6,7 +6,7 @@ import {
   MAX_DISABLED,
   MAX_RECENT,
   MEMORY,
-} from '../../src/store/acknowledged.ts'
+} from '../../src/store/acknowledged-changes.ts'
 
 const ended = (key: string): Acknowledged => ({ kind: 'ended', key, server: 's' })
 const disabled = (version: number, until: number, replaced: number[] = []): Disabled => ({

@@ -1,7 +1,7 @@
 import { isCors, isDroppedFromResponses, namedByConnection, SESSION_HEADER } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
 import { setsSessionCookie } from '../../token/cookie.ts'
-import type { HeaderEdits } from './edits.ts'
+import type { HeaderEdits } from './header-edits.ts'
 
 export interface ResponseHead {
   /** Names and values in turn; several `Set-Cookie` stay several. */

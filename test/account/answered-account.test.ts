@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readAccount } from '../../src/account/answer.ts'
+import { readAccount } from '../../src/account/answered-account.ts'
 
 const FIELDS = { id: '1', username: 'ann', password: '$2b$04$x', status: 'ACTIVE', nickname: 'Ann' }
 const read = (fields: object) => readAccount(Object.entries({ ...FIELDS, ...fields }), 'sql')
