@@ -153,9 +153,9 @@ t.test(`no function has more than ${MAX_LINES} lines`, async t => {
 const KNOWERS: Record<string, RegExp> = {
   fastify: /^(http\/.+|store\/redis\/connection\/connections)\.ts$/,
   '@fastify/ajv-compiler': /^http\/server\/validation\.ts$/,
-  '@fastify/helmet': /^http\/pages\/protection\.ts$/,
+  '@fastify/helmet': /^http\/pages\/security-headers\.ts$/,
   '@fastify/swagger': /^http\/pages\/openapi\/openapi\.ts$/,
-  '@fastify/cors': /^http\/edge\.ts$/,
+  '@fastify/cors': /^http\/public-listener\.ts$/,
   '@fastify/http-proxy': /^http\/forward\/forward\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^store\/redis\/connection\/connections\.ts$/,
@@ -177,7 +177,7 @@ const KNOWERS: Record<string, RegExp> = {
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^base\/log\/log\.ts$/,
-  yaml: /^(settings\/notation\/yaml|account\/file\/(change|document))\.ts$/,
+  yaml: /^(settings\/notation\/yaml|account\/file\/(changed-text|document))\.ts$/,
   'json-schema-to-ts': /^(settings\/notation\/notation|http\/.+)\.ts$/,
 }
 
