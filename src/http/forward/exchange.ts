@@ -5,11 +5,11 @@ import type { SessionWatch } from '../../store/session-watch.ts'
 import { Attempts, ClientLeft, SessionEnded } from '../../upstream/attempts.ts'
 import { earlyHints } from '../../upstream/headers/early-hints.ts'
 import { responseHead, responseTrailers } from '../../upstream/headers/response-headers.ts'
-import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
@@ -17,15 +17,7 @@ import type { BodyMemory } from './body.ts'
 /** How many early hints of one request are passed on. */
 const MAX_HINTS = 10
 
-export interface ExchangeOptions {
-  request: FastifyRequest
-  reply: FastifyReply
-  upstream: Upstream
-  target: HttpTarget
-  outgoing: UpstreamRequest
-  /** By which the upstream chooses its targets. */
-  key: string | null
-  log: FastifyBaseLogger
+export interface ExchangeOptions extends DispatchedRequest {
   watch: Pick<SessionWatch, 'watch'>
   /** The memory of answers that their clients have not accepted. */
   memory: BodyMemory

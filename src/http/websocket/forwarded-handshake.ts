@@ -1,26 +1,15 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import { Attempts, ClientLeft } from '../../upstream/attempts.ts'
 import { responseHead } from '../../upstream/headers/response-headers.ts'
-import type { HttpTarget } from '../../upstream/targets.ts'
-import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
-import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
-export interface ForwardedHandshakeOptions {
-  request: FastifyRequest
-  reply: FastifyReply
-  upstream: Upstream
-  target: HttpTarget
-  outgoing: UpstreamRequest
-  /** By which the upstream chooses its targets. */
-  key: string | null
-  log: FastifyBaseLogger
+export interface ForwardedHandshakeOptions extends DispatchedRequest {
   /** Both sides have agreed, and the client got 101. `head` is the data after the upstream's answer. */
   onOpen(upstream: Socket, head: Buffer): void
   /** The handshake failed. */
