@@ -16,6 +16,9 @@ export const FLEET_HELP = `fleet     very many workers with tracking caches on o
 
 const PATIENCE = 20_000
 const MICROSECONDS = 1e6
+/** Look-ups that are asked of Redis, and so many at a time. */
+const READS = 5120
+const TOGETHER = 16
 const CACHE: SessionCacheSettings = { business: 'off', consumer: 'tracking', heartbeat: 1000, max_entries: 100_000 }
 
 interface Extent {
@@ -44,7 +47,7 @@ export async function fleet(words: string[]): Promise<void> {
       rows.push(await measure(scene, redis, size, extent))
     })
   }
-  const costs = ['Redis at rest, µs/s each', 'login, µs', 'end, µs', 'logins and ends/s of a core']
+  const costs = ['Redis at rest, µs/s each', 'look-up, µs', 'login, µs', 'end, µs', 'logins and ends/s of a core']
   const times = ['end acknowledged, ms', 'known to all, ms', 'worst']
   printTable(['workers', 'connections each', 'KiB each', ...costs, ...times], rows)
 }
@@ -59,6 +62,7 @@ async function measure(scene: Scene, redis: BenchRedis, size: number, extent: Ex
   const resting = await rateOf(meter, () => pause(extent.seconds * 1000))
   const [store] = stores as [Store]
   const count = extent.rate * extent.seconds
+  const read = await readCost(meter, resting, store)
   const login = await costOf(meter, resting, extent, n => begin(store, n))
   const end = await costOf(meter, resting, extent, n => store.sessions.remove('CONSUMER', userOf(n), tokenOf(n)))
   const times: { acknowledged: number; known: number }[] = []
@@ -69,6 +73,7 @@ async function measure(scene: Scene, redis: BenchRedis, size: number, extent: Ex
     fixed((after.clients - before.clients) / size, 1),
     whole((after.bytes - before.bytes) / 1024 / size),
     whole(resting / size),
+    fixed(read, 1),
     whole(login),
     whole(end),
     whole((2 * (MICROSECONDS - resting)) / (login + end)),
@@ -123,6 +128,14 @@ async function costOf(
     }
   })
   return (busy - resting) / rate
+}
+
+/** Microseconds of Redis for one of many look-ups whose session no worker remembers. */
+async function readCost(meter: ProcessorMeter, resting: number, { sessions }: Store): Promise<number> {
+  const [before, began] = [meter.read(), performance.now()]
+  for (let n = 0; n < READS; n += TOGETHER)
+    await Promise.all(Array.from({ length: TOGETHER }, (_, i) => sessions.find('BUSINESS', tokenOf(n + i))))
+  return ((meter.read() - before) / 1000 - (resting * (performance.now() - began)) / 1000) / READS
 }
 
 /** Milliseconds from the request to end a session to its answer, and to the last worker that no longer accepts the session. */
