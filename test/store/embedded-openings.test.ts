@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
@@ -146,15 +147,19 @@ await t.test('a process is known by its number and its start', async t => {
 })
 
 await t.test('a process that has ended is ended, although its parent never waited for it', async t => {
-  // The shell starts a child and becomes a program that waits for none.
-  const parent = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  // The shell starts a child and becomes a program that waits for none. Only then the child ends, by the end of its input: the
+  // shell itself would wait for it.
+  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
   })
   t.teardown(() => parent.kill('SIGKILL'))
-  const [line] = await once(parent.stdout, 'data')
+  const [line] = await once(parent.stdout!, 'data')
   const pid = Number(String(line))
   const stat = () => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
   const name = `${pid}-${stat()[19]}`
+  t.ok(isRunning(name))
+  while (readFileSync(`/proc/${parent.pid}/comm`, 'latin1') !== 'sleep\n') await nextTurn()
+  ;(parent.stdio[3] as Writable).end()
   while (stat()[0] !== 'Z') await nextTurn()
   t.notOk(isRunning(name))
 })
