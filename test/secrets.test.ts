@@ -464,7 +464,7 @@ t.test('a crash reports the fault without fields that a library attached', async
     'thrown later': `setTimeout(() => { throw Object.assign(new Error('boom'), { headers: { authorization: '${token}' } }) })`,
   }
   for (const [name, statement] of Object.entries(faults)) {
-    const crash = new URL('../src/process/crash.js', import.meta.url)
+    const crash = new URL('../src/process/crash-report.js', import.meta.url)
     const program = `import { reportCrashes } from '${crash}'; reportCrashes(); ${statement}`
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
       encoding: 'utf8',

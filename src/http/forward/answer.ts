@@ -15,7 +15,7 @@ export class Answer implements PendingWrite {
   readonly #response: ServerResponse
   readonly #memory: BodyMemory
   /**
-   * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow.ts).
+   * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow-clients.ts).
    */
   #backlog: Backlog | null = null
   #hasBegun = false
