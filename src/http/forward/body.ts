@@ -169,7 +169,7 @@ export class ClientBody implements RequestBody, ComingBody {
     this.#reading = null
     this.#forgetFirst()
     this.#detach()
-    // The rest is only discarded before the next request; a client that sends too long is disconnected (slow.ts).
+    // The rest is only discarded before the next request; a client that sends too long is disconnected (connection/slow-clients.ts).
     if (!request.readableEnded && !request.destroyed) request.resume()
   }
 
