@@ -60,5 +60,7 @@ export async function signInAt(
   const cookie = started.headers.getSetCookie()[0]!.split(';')[0]!
   const { pathname, search } = await openid.signIn(started.headers.get('location')!, user)
   const arrived = await fetch(url + pathname + search, { headers: { cookie }, redirect: 'manual' })
-  return /^dualgate-.=([^;]+)/.exec(arrived.headers.getSetCookie()[0] ?? '')![1]!
+  const token = /^dualgate-.=([^;]+)/.exec(arrived.headers.getSetCookie()[0] ?? '')?.[1]
+  if (token === undefined) throw new Error(`the sign-in led to ${arrived.headers.get('location')}`)
+  return token
 }

@@ -63,7 +63,8 @@ export class Ground {
   }
 
   async #signIn(): Promise<ProviderSessions> {
-    const users = Object.fromEntries(Array.from({ length: SESSIONS }, (_, i) => [`user${i}`, { name: `User ${i}` }]))
+    const names = Array.from({ length: SESSIONS }, (_, i) => `user${i}`)
+    const users = Object.fromEntries(names.map(name => [name, { preferred_username: name }]))
     const openid = await startProvider(this.#scene, 'CONSUMER', users)
     const options = {
       data: join(this.#scene.folder, 'provider-sessions'),
@@ -71,7 +72,7 @@ export class Ground {
     }
     const gateway = await startGateway(this.#scene, 'provider-mint', options)
     const tokens: string[] = []
-    for (const user of Object.keys(users)) tokens.push(await signInAt(openid, 'CONSUMER', gateway, user))
+    for (const name of names) tokens.push(await signInAt(openid, 'CONSUMER', gateway, name))
     await gateway.end()
     return { options, tokens }
   }
