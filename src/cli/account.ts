@@ -9,7 +9,7 @@ import { ownerOfStoredFactor, resetStoredFactor, storedFactor } from './stored-f
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The options that not every subcommand takes. */
-const OPTIONS = new Set(Object.values(VERBS).flatMap(({ options }) => options))
+const OPTIONS = Object.values(VERBS).flatMap(({ options }) => options)
 
 export const account: Command = {
   words: 'add|passwd|reset-second-factor|remove|show NAME, or list',
@@ -82,7 +82,7 @@ function verbOf(name: string, words: readonly string[], values: Written['values'
   const { takesName, options } = verb
   if (words.length !== Number(takesName))
     throw new UsageError(`account ${name} takes ${takesName ? 'one name' : 'no name'}`)
-  const unfit = [...OPTIONS].find(option => values[option] !== undefined && !options.includes(option))
+  const unfit = OPTIONS.find(option => values[option] !== undefined && !options.includes(option))
   if (unfit !== undefined) throw new UsageError(`account ${name} takes no --${unfit}`)
   return verb
 }
