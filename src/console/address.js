@@ -20,12 +20,26 @@ export function addressOf(name, query = {}) {
   return text === '' ? `#${name}` : `#${name}?${text}`
 }
 
+let opened = () => {}
+
 /**
- * Opens another page, or the same page with another content.
+ * @param {() => void} listener Called when another page is opened, or the same page with another content.
+ */
+export function onAddress(listener) {
+  opened = listener
+  window.addEventListener('hashchange', listener)
+}
+
+/**
+ * Opens another page, or the same page with another content. It is drawn before this returns: were it drawn only when the
+ * browser tells of the new address, what is typed meanwhile would go to fields that are about to be replaced.
  *
  * @param {string} name
  * @param {Record<string, string>} [query]
  */
 export function go(name, query) {
-  location.hash = addressOf(name, query)
+  const address = addressOf(name, query)
+  if (address === location.hash) return
+  history.pushState(null, '', address)
+  opened()
 }

@@ -1,5 +1,5 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
-import { currentAddress } from './address.js'
+import { currentAddress, onAddress } from './address.js'
 import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
@@ -179,6 +179,6 @@ async function compareSession() {
 }
 
 onEnded(reason => signIn(endedText(reason)))
-window.addEventListener('hashchange', route)
+onAddress(route)
 document.addEventListener('visibilitychange', () => void compareSession())
 void start()

@@ -70,6 +70,24 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('what is typed right behind a change of the side reaches the search', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    await consumer.login(undefined, user, { username: user })
+    await signIn(fixture, visitor)
+    await page.evaluate(() => {
+      document.querySelector<HTMLElement>('.sides .CONSUMER')!.click()
+      document.querySelector<HTMLElement>('#keyword')!.focus()
+    })
+    await page.keyboard.type(user)
+    t.equal(await page.inputValue('#keyword'), user)
+    t.match(page.url(), /#consumer$/)
+    await page.goBack()
+    await page.locator('.sides .BUSINESS[aria-pressed=true]').waitFor()
+    t.same(visitor.complaints, [])
+  })
+
   t.test('a session, and all sessions of a user, end after a confirmation', async t => {
     const visitor = await visit(t)
     const { page } = visitor
