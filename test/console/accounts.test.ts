@@ -1,7 +1,7 @@
 import t from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
-import { arrive, bring, confirm, keep, obstaclesEverywhere, sendSignIn, signIn } from '../support/console.ts'
+import { arrive, bring, confirm, keep, obstaclesEverywhere, openPage, sendSignIn, signIn } from '../support/console.ts'
 import { sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
 import {
@@ -30,7 +30,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     const session = async () => fixture.signIn(account.username, PASSWORD)
     let token = await session()
     await signIn(fixture, visitor)
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     const row = await find(page, account)
 
     await row.getByRole('button', { name: 'Edit' }).click()
@@ -93,7 +93,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     const robot = { id: '', username: someone() }
     await page.click('[data-key=add]')
     await page.fill('#account-username', robot.username)
@@ -132,7 +132,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     const { secret } = (await fixture.post(`${own}/setup`, { current_password }, token)).json().data
     await fixture.post(`${own}/confirm`, { code: codeAt(secret, fixture.now()) }, token)
     await signIn(fixture, visitor)
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     const row = await find(page, account)
     t.equal(await row.locator('td').nth(2).textContent(), 'On')
     await page.click('.account-list .link')
@@ -208,7 +208,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
       ['account', '**/b/account', '.panels .facts'],
     ] as const) {
       await page.route(path, route => route.abort())
-      await page.click(`nav [data-key=${name}]`)
+      await openPage(page, name)
       await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
       // What the same page loads from other paths may still be on its way.
       await page.waitForFunction(() => !document.body.innerText.includes('Loading…'))
@@ -237,7 +237,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     await page.click('.sides .CONSUMER')
     t.match(page.url(), /#consumer-accounts$/)
     await page.locator('.empty', { hasText: 'No accounts yet' }).waitFor()

@@ -1,6 +1,16 @@
 import type { Test } from 'tap'
 import { codeAt, wrongCode, wrongCodes } from '../second-factor/factor-fixture.ts'
-import { bring, choose, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
+import {
+  bring,
+  choose,
+  confirm,
+  fillIn,
+  keep,
+  obstaclesEverywhere,
+  openPage,
+  sendSignIn,
+  solve,
+} from '../support/console.ts'
 import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSecret } from './accounts-fixture.ts'
 import { textOf } from './texts.ts'
 
@@ -122,17 +132,17 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     await choose(page, 'en')
     await page.click('[data-key=seen]')
     t.equal(await notice.count(), 0)
-    await page.click('nav [data-key=account]')
+    await openPage(page, 'account')
     await page.locator('[data-key=wrong-codes]', { hasText: textOf('en', 'wrong_codes', { n: 2 }) }).waitFor()
     t.same(await obstaclesEverywhere(page, 'wrong codes in the own account'), [])
 
-    await page.click('nav [data-key=sessions]')
+    await openPage(page, 'sessions')
     await signInAfter(1)
     await notice.filter({ hasText: textOf('en', 'wrong_codes', { n: 1 }) }).waitFor()
     await page.click('[data-key=to-account]')
     await page.locator('[data-key=wrong-codes]').waitFor()
     t.equal(await notice.count(), 0, 'it stands once')
-    await page.click('nav [data-key=sessions]')
+    await openPage(page, 'sessions')
     await page.waitForSelector('.user-list table')
     t.equal(await notice.count(), 0, 'it has been seen')
     await signInAfter(0)

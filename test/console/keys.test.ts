@@ -3,7 +3,7 @@ import t from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
 import type { Answer } from '../support/client.ts'
-import { arrive, bring, choose, confirm, keep, obstaclesEverywhere, signIn } from '../support/console.ts'
+import { arrive, bring, choose, confirm, keep, obstaclesEverywhere, openPage, signIn } from '../support/console.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { encrypted, makeOwnKey } from '../support/keys.ts'
 import { until } from '../support/until.ts'
@@ -223,7 +223,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     }
     const [user] = users
     await signIn(fixture, visitor)
-    await page.click('nav [data-key=keys]')
+    await openPage(page, 'keys')
     await page.locator('.panel header', { hasText: /\d+ found/ }).waitFor()
     t.equal(await allKeys(page).count(), 10)
     t.same(await obstaclesEverywhere(page, 'keys'), [])
@@ -257,7 +257,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     await page.locator('.empty', { hasText: 'This user has no keys' }).waitFor()
     t.same(await obstaclesEverywhere(page, 'no keys'), [])
 
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     await find(page, user!)
     await page.click('.account-list .link')
     await page.locator('dialog footer a', { hasText: 'Keys' }).click()
@@ -275,7 +275,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     ] as const) {
       const program = { username: someone(), id: '' }
       const person = await add({}, `${base}/account`)
-      await page.click('nav [data-key=accounts]')
+      await openPage(page, 'accounts')
       await page.click(`.sides .${type}`)
       await page.click('[data-key=add]')
       await page.fill('#account-username', program.username)
@@ -373,7 +373,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
       t.equal(await page.locator('.key-list [data-key^=revoke]').count(), 0)
 
       // A session of a backend has no account here that could prove a request.
-      await page.click('nav [data-key=account]')
+      await openPage(page, 'account')
       await page.waitForSelector('.panels .facts')
       await page.locator('.own-keys').waitFor({ state: 'hidden' })
       t.same(visitor.complaints, [])
@@ -384,7 +384,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
       const without = await openFixture(t, { config: { keys: { business: 'off' } } })
       await signIn(without, visitor)
       t.same(await pagesOf(page), ['Sessions', 'Accounts', 'Journal', 'My account'])
-      await page.click('nav [data-key=account]')
+      await openPage(page, 'account')
       await page.locator('.own-sessions tbody tr').first().waitFor()
       t.equal(await page.locator('.own-keys').count(), 0)
       t.same(visitor.complaints, [])
@@ -400,7 +400,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
       ['account', '**/b/account/keys', '.own-keys .empty, .own-keys table'],
     ] as const) {
       await page.route(path, route => route.abort())
-      await page.click(`nav [data-key=${name}]`)
+      await openPage(page, name)
       await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
       await page.waitForFunction(() => !document.body.innerText.includes('Loading…'))
       t.same(await obstaclesEverywhere(page, `trouble ${name} of keys`), [])

@@ -2,7 +2,17 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { choose, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, signIn, solve } from '../support/console.ts'
+import {
+  choose,
+  confirm,
+  fillIn,
+  keep,
+  obstaclesEverywhere,
+  openPage,
+  sendSignIn,
+  signIn,
+  solve,
+} from '../support/console.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { type Language, textOf } from './texts.ts'
 
@@ -60,7 +70,7 @@ async function walk(t: Test, walk: Walk): Promise<void> {
 async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): Promise<string> {
   let generated = ''
   await t.test('an administrator adds an account, and its password is shown once', async t => {
-    await page.click('nav [data-key=accounts]')
+    await openPage(page, 'accounts')
     await page.waitForSelector('.account-list table')
     await page.click('[data-key=add]')
     await page.fill('#account-username', username)
@@ -113,7 +123,7 @@ async function firstSignIn(t: Test, { fixture, phone: { page }, username, onPhon
 async function setUpFactor(t: Test, { fixture, phone: { page }, onPhone }: Walk): Promise<string[]> {
   let recoveryCodes: string[] = []
   await t.test('the owner sets up a second factor with an app, and gets recovery codes', async t => {
-    await page.click('nav [data-key=account]')
+    await openPage(page, 'account')
     await page.click('[data-key=set-up]')
     await page.fill('#current-password', 'wrong')
     await confirm(page)
@@ -158,7 +168,7 @@ async function loseThePhone(t: Test, walk: Walk, recoveryCodes: string[]) {
     await page.fill('#code', recoveryCodes[0]!.toLowerCase())
     await page.keyboard.press('Enter')
     await page.waitForSelector('.chrome')
-    await page.click('nav [data-key=account]')
+    await openPage(page, 'account')
     await page.locator('.panel', { hasText: onPhone('codes_left', { n: 9 }) }).waitFor()
   })
 }
@@ -183,7 +193,7 @@ async function readJournal(t: Test, { fixture, desk, phone, onDesk }: Walk) {
   await t.test('the administrator sees all of it in the journal', async t => {
     const id = await idOf(phone.page)
     await solve(fixture, phone.page, () => phone.page.click('[data-key=sign-out]'))
-    await page.click('nav [data-key=journal]')
+    await openPage(page, 'journal')
     await page.waitForSelector('.journal-list table')
     t.same(await obstaclesEverywhere(page, 'journal'), [])
     await page.fill('#journal-login-id', id)

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { choose, obstaclesEverywhere } from '../support/console.ts'
+import { choose, obstaclesEverywhere, openPage } from '../support/console.ts'
 import { openProviderGateway, type ProviderGateway } from '../support/provider-gateway.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 import { shownSecret } from './accounts-fixture.ts'
@@ -173,11 +173,11 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     await page.locator('.own-keys').waitFor({ state: 'hidden' })
     t.same(await obstaclesEverywhere(page, 'account of a provider'), [])
 
-    await page.click('nav [data-key=sessions]')
+    await openPage(page, 'sessions')
     await page.locator('.user-list tbody button', { hasText: 'Sessions' }).first().click()
     await page.locator('.token-list', { hasText: 'by staff' }).waitFor()
     await page.keyboard.press('Escape')
-    await page.click('nav [data-key=journal]')
+    await openPage(page, 'journal')
     await page.locator('.journal-list tr', { hasText: 'Signed in' }).filter({ hasText: 'by staff' }).first().waitFor()
     t.same(await obstaclesEverywhere(page, 'journal of a provider'), [])
 

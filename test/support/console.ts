@@ -37,6 +37,12 @@ export async function signIn(
   await page.waitForSelector('.chrome')
 }
 
+/** Opens a page by its link. Until it is drawn, another one with fields of the same names may be there. */
+export async function openPage(page: Page, name: string): Promise<void> {
+  await page.click(`nav [data-key=${name}]`)
+  await page.waitForSelector(`main.${name}`)
+}
+
 /** Searches the list of online users. */
 export async function search(page: Page, keyword: string): Promise<void> {
   const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))
