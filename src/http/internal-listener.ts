@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../base/refusal.ts'
 import type { Profile } from '../settings/profile.ts'
 import type { Store } from '../store/store.ts'
@@ -44,17 +44,26 @@ export interface InternalListenerOptions {
   isStopping(): boolean
 }
 
+/** Every path below it needs the secret. */
+const OPERATIONS = '/operations/'
+
 /** The internal listener: probes for operators, and operations for services that know the secret. */
 export async function serveInternalListener(app: FastifyInstance, options: InternalListenerOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, warnings, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
+  const requireSecret = ({ headers }: FastifyRequest): void => {
+    if (!isSecret(secret, headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
+  }
   app.addHook('onRequest', (request, reply, done) => {
     refuseMisframed(request.raw, reply.raw)
-    ownPaths.refuseUnknownMethod(request.method, request.url.split('?', 1)[0]!)
+    const path = request.url.split('?', 1)[0]!
+    ownPaths.refuseUnknownMethod(request.method, path)
     refuseInvalid(request.raw, request.host)
     refuseForeignTarget(request.raw)
     refuseDoubled(request.raw.rawHeaders, 'authorization')
-    done()
+    if (!ownPaths.lacks(request.method, path)) return done()
+    if (path.startsWith(OPERATIONS)) requireSecret(request)
+    ownPaths.answerOther(request, reply, path)
   })
   ownPaths.collect(app)
   await documentInternalRoutes(app, { locale, style: 'native', tokenName: 'Authorization', keys: false })
@@ -66,11 +75,8 @@ export async function serveInternalListener(app: FastifyInstance, options: Inter
     serveDocument(pages, '/openapi.json')
     serveKeys(pages, options.assertionKeys)
   })
-  ownPaths.refuseOtherMethods(app)
   await app.register(async operations => {
-    operations.addHook('onRequest', async request => {
-      if (!isSecret(secret, request.headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
-    })
+    operations.addHook('onRequest', async request => requireSecret(request))
     serveOperations(operations, sides, profile, envelopes)
     serveKeyOperations(operations, options.keys, options.explain.timestamps, envelopes)
     serveExplain(operations, {
@@ -80,7 +86,6 @@ export async function serveInternalListener(app: FastifyInstance, options: Inter
       permissions: options.verify.permissions,
       envelopes,
     })
-    ownPaths.refuseOtherMethods(operations)
   })
 }
 

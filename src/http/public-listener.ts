@@ -108,6 +108,11 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
   app.addHook('onRequest', createGate({ rules, sides: options.gateSides, permissions, credentials }))
+  app.addHook('onRequest', (request, reply, done) => {
+    const { destination, method, target } = request
+    if (destination === null && ownPaths.lacks(method, target.path)) ownPaths.answerOther(request, reply, target.path)
+    else done()
+  })
 
   ownPaths.collect(app)
   await documentPublicRoutes(app, {
@@ -126,7 +131,6 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     serveSignIn(pages, { settings, profile, sides, credentials, envelopes, providerLogins })
     serveProviders(pages, { settings, credentials, envelopes, providerLogins, clock: options.clock })
   })
-  ownPaths.refuseOtherMethods(app)
   ownPaths.close()
   const hasPages = rules.pages.length > 0
   const { cookies } = credentials

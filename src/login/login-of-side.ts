@@ -13,7 +13,7 @@ import { createOwnSecondFactor, type OwnSecondFactor } from './own-account/own-s
 import { createProof, type Prove } from './own-account/proof.ts'
 import { createLockout, type Lockout } from './protection/lockout.ts'
 import { createRateLimit } from './protection/rate-limit.ts'
-import { openProviderLogin, type ProviderLogin, type ProviderLoginOptions } from './providers/open.ts'
+import type { ProviderLogin, ProviderLoginOptions } from './providers/open.ts'
 import { createRunAttempt } from './sign-in/attempt.ts'
 import { createBegin } from './sign-in/begin.ts'
 import { createLogin, type Login } from './sign-in/login.ts'
@@ -40,15 +40,15 @@ export interface LoginOfSide {
 }
 
 /** `accounts`: `null` for a side whose login is served elsewhere. */
-export function createLoginOfSide(
+export async function createLoginOfSide(
   options: OpenLoginOptions,
   type: LoginType,
   shared: SharedParts,
   accounts: Accounts | null,
-): LoginOfSide {
+): Promise<LoginOfSide> {
   const common = createCommon(options, type, shared)
   const local = accounts === null ? null : createLocalLogin(common, accounts)
-  const providerLogin = openProviders(common, local)
+  const providerLogin = await openProviders(common, local)
   if (local === null) return { login: null, providerLogin, ownAccount: null, ownSecondFactor: null, proof: null }
   const { login, ownAccount, ownSecondFactor, proof } = local
   return { login: withProviderSteps(login, providerLogin), providerLogin, ownAccount, ownSecondFactor, proof }
@@ -117,10 +117,11 @@ function createLocalLogin(common: Common, accounts: Accounts) {
   }
 }
 
-/** The sign-ins of a side by its OpenID providers; `null` without any. */
-function openProviders(common: Common, local: ProviderLoginOptions['local']): ProviderLogin | null {
+/** The sign-ins of a side by its OpenID providers; `null` without any: then their libraries are not loaded. */
+async function openProviders(common: Common, local: ProviderLoginOptions['local']): Promise<ProviderLogin | null> {
   const { providers, url } = common
   if (providers.length === 0 || url === undefined) return null
+  const { openProviderLogin } = await import('./providers/open.ts')
   return openProviderLogin({ ...common, url, local, steps: common })
 }
 

@@ -39,7 +39,8 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const sources = bySide((): Accounts | null => null)
   for (const type of LOGIN_TYPES)
     sources[type] = await openAccounts({ type, passwords, memory: store.attempts, factors: store.factors, clock, log })
-  const opened = bySide(type => createLoginOfSide(options, type, { helpers, sm2, policy, key }, sources[type]))
+  const open = (type: LoginType) => createLoginOfSide(options, type, { helpers, sm2, policy, key }, sources[type])
+  const opened = { BUSINESS: await open('BUSINESS'), CONSUMER: await open('CONSUMER') }
   const changes = createEndsByChanges(options, sources)
   const providerLogins = bySide(type => opened[type].providerLogin)
 

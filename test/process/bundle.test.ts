@@ -108,6 +108,34 @@ t.test('a bundle changed to another of the same length runs as it stands', async
   t.match((await start()).output(), 'administrators SIGN IN at')
 })
 
+t.test('a start loads no package that only few gateways need, which would be a third of its time', async t => {
+  const folder = temporary(t)
+  const recorder = join(folder, 'record.cjs')
+  const list = join(folder, 'loaded')
+  writeFileSync(
+    recorder,
+    `const { appendFileSync } = require('node:fs')
+const { Module } = require('node:module')
+const { _load: load } = Module
+Module._load = function (name, ...rest) {
+  appendFileSync(${JSON.stringify(list)}, name + '\\n')
+  return load.call(this, name, ...rest)
+}`,
+  )
+  const newcomer = newcomerFolder()
+  t.teardown(() => newcomer.remove())
+  const gateway = await startGateway(newcomer.folder, { NODE_OPTIONS: `--require ${recorder}` })
+  t.teardown(() => gateway.end('SIGKILL'))
+  t.equal((await fetch(`${gateway.url}/api/v1/public/b/sm2/public-key`)).status, 200)
+  const loaded = readFileSync(list, 'utf8').split('\n')
+  t.ok(loaded.includes('node:http'), 'each is recorded')
+  const needless = /^undici$|^\.\/(?!(?:program|worker)\.cjs$).*\.cjs$/
+  t.same(
+    loaded.filter(name => needless.test(name)),
+    [],
+  )
+})
+
 t.test('a stack trace from the bundle names the sources', async t => {
   const before = Error.prepareStackTrace
   const { runCommand } = await load('cli', () => import('../../src/cli/cli.ts'))

@@ -62,6 +62,8 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
       config: { isForwarded: true },
       preRewrite: withoutQuery,
       proxyPayloads: false,
+      // The handler sends the requests: the plugin's own client would only make each start longer.
+      http: {},
       handler: createForwarder(options),
     })
   })

@@ -12,8 +12,6 @@ const FORWARDED = [...METHODS].join(', ')
 export class OwnPaths {
   readonly #methods = new Map<string, Set<string>>()
   #isCollecting = true
-  /** Paths whose other methods have no route yet. */
-  readonly #unfinished = new Set<string>()
 
   /** Collects the routes that are registered from now on. */
   collect(app: FastifyInstance): void {
@@ -22,25 +20,7 @@ export class OwnPaths {
       const methods = this.#methods.get(url) ?? new Set()
       for (const one of [method].flat()) methods.add(one)
       this.#methods.set(url, methods)
-      this.#unfinished.add(url)
     })
-  }
-
-  /**
-   * Makes routes of the other methods of every path collected so far. They are routes like the others, behind the same
-   * hooks: where a path needs a session, or the secret, a request without one is refused for that first, whatever its
-   * method. OPTIONS passes on the public listener (rule 2), and so shows the methods to every client: they are public, the
-   * API document names them.
-   */
-  refuseOtherMethods(app: FastifyInstance): void {
-    this.#isCollecting = false
-    for (const url of this.#unfinished) {
-      const method = [...METHODS].filter(other => !this.#methods.get(url)!.has(other))
-      if (method.length === 0) continue
-      app.route({ method, url, exposeHeadRoute: false, handler: answerOther(this.allowOf(url)) })
-    }
-    this.#unfinished.clear()
-    this.#isCollecting = true
   }
 
   /** Collects no more routes: those that follow belong to upstreams. */
@@ -66,6 +46,23 @@ export class OwnPaths {
     if (!METHODS.has(method)) throw new Refusal('METHOD_NOT_ALLOWED', { allow: this.allowOf(path) })
   }
 
+  /** Whether a path is an own one, and no route of it has this method. */
+  lacks(method: string, path: string): boolean {
+    const methods = this.#methods.get(path)
+    return methods !== undefined && !methods.has(method)
+  }
+
+  /**
+   * Answers a request that `lacks` is true for. The gate comes before: where a path needs a session, or the secret, a request
+   * without one is refused for that first, whatever its method. OPTIONS passes on the public listener (rule 2), and so shows
+   * the methods to every client: they are public, the API document names them.
+   */
+  answerOther({ method }: FastifyRequest, reply: FastifyReply, path: string): void {
+    const allow = this.allowOf(path)
+    if (method !== 'OPTIONS') throw new Refusal('METHOD_NOT_ALLOWED', { allow })
+    reply.code(204).header('allow', allow).send()
+  }
+
   /** A hook ahead of CORS, which answers OPTIONS itself where it is on. */
   readonly allowOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     if (request.method === 'OPTIONS' && this.has(request.target.path)) {
@@ -74,10 +71,3 @@ export class OwnPaths {
     done()
   }
 }
-
-const answerOther =
-  (allow: string) =>
-  ({ method }: FastifyRequest, reply: FastifyReply): void => {
-    if (method !== 'OPTIONS') throw new Refusal('METHOD_NOT_ALLOWED', { allow })
-    reply.code(204).header('allow', allow).send()
-  }
