@@ -9,6 +9,7 @@ import { generateSm2PrivateKey } from '../src/settings/sm2-key.ts'
 import { freePort, isListening } from '../test/support/ports.ts'
 import { GATEWAY_CORE } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
+import { type RedisPlace, redisSettings } from './redis.ts'
 
 /** The gateway's program. */
 export const MAIN = resolve(import.meta.dirname, '../dist/main.js')
@@ -27,8 +28,8 @@ interface PreparedGateway {
   folder: string
   /** Folder of its embedded store. */
   data: string
-  /** Address of Redis, if its store is there. */
-  redis: string | undefined
+  /** Where Redis is, if its store is there. */
+  redis: RedisPlace | undefined
   /** Its environment, also for commands on this gateway. */
   environment: Record<string, string>
   command: readonly string[]
@@ -38,8 +39,8 @@ export interface BenchGateway extends PreparedGateway, Started {}
 
 export interface GatewayOptions {
   upstream?: string
-  /** Address of Redis; without it the store is the embedded one. */
-  redis?: string | undefined
+  /** Where Redis is; without it the store is the embedded one. */
+  redis?: RedisPlace | undefined
   accessLog?: boolean
   /** What the upstream gets about the client besides. */
   identity?: Record<string, unknown>
@@ -116,7 +117,7 @@ function settingsOf(
     ...(knows('workers') && { workers: 1 }),
     data,
     store: {
-      ...(redis === undefined ? { kind: 'embedded' } : { kind: 'redis', redis: { url: redis } }),
+      ...(redis === undefined ? { kind: 'embedded' } : { kind: 'redis', redis: redisSettings(redis) }),
       timeout: PATIENCE,
     },
     upstreams: upstream === undefined ? [] : [{ name: 'upstream', match: '/api/v1', target: upstream, identity }],

@@ -1,4 +1,5 @@
 import { Client } from 'undici'
+import type { RedisPlace } from './redis.ts'
 import { encryptFor, signIn } from './sign-in.ts'
 import { quantile } from './statistics.ts'
 import { openBeside } from './stored.ts'
@@ -10,7 +11,7 @@ import { openBeside } from './stored.ts'
 export interface LoginLoad {
   url: string
   /** The store of the gateway: an address of Redis, or the folder of the embedded one. */
-  redis?: string | undefined
+  redis?: RedisPlace | undefined
   data: string
   accounts: readonly string[]
   password: string

@@ -29,6 +29,12 @@ const taskset = cpus().length > 1 ? programNamed('taskset') : null
 export const pinned = (core: number | null, command: readonly string[]): string[] =>
   taskset === null || core === null ? [...command] : [taskset, '-c', String(core), ...command]
 
+/** Pins what runs already, with all its threads, to a core. */
+export function pin(pid: number, core: number): void {
+  if (taskset !== null)
+    execFileSync(taskset, ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)], { stdio: 'ignore' })
+}
+
 /** Describes the machine in one line, for readers of the numbers. */
 export function describeMachine(): string {
   const [first] = cpus()

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startGateway } from './gateway.ts'
 import { onScene, residentBytes, type Scene } from './process.ts'
-import { startRedis } from './redis.ts'
+import { heldBytes, type RedisPlace, startRedis, startRedisCluster } from './redis.ts'
 import { seed } from './seed.ts'
 import { askInTurn, Office } from './sessions-office.ts'
 import { fixed, medianOf, note, printTable, quantile, whole } from './statistics.ts'
@@ -10,16 +10,16 @@ import { bytesOf } from './stored.ts'
 
 export const SESSIONS_HELP = `sessions  session administration, login and kickout with few and with very many users online
             --users 1000,1000000        how many users are online; 1.2 tokens each
-            --store redis,embedded
+            --store redis,embedded      or cluster: three masters; about 2 KB of memory for each token
             --times 200                 how often each request is sent`
 
-type StoreName = 'redis' | 'embedded'
+type StoreName = 'redis' | 'cluster' | 'embedded'
 
 /**
  * Logins in progress at a time while seeding. The embedded store commits them together. With thousands, the file would have
  * larger blocks of free pages than a normal day leaves, and every later change would be slower.
  */
-const TOGETHER: Readonly<Record<StoreName, number>> = { redis: 500, embedded: 200 }
+const TOGETHER: Readonly<Record<StoreName, number>> = { redis: 500, cluster: 500, embedded: 200 }
 
 export async function sessions(words: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -42,6 +42,8 @@ interface Populated {
   tokens: number
   /** Bytes that a session takes, in Redis' memory or in the file. */
   perSession: number
+  /** The same, of the server that holds most. */
+  atFullest: number
   /** Memory of the gateway. */
   resident(): number
   office: Office
@@ -60,18 +62,27 @@ async function compare(scene: Scene, store: StoreName, scales: readonly number[]
 }
 
 async function populate(scene: Scene, store: StoreName, users: number): Promise<Populated> {
-  const redis = store === 'redis' ? await startRedis(scene, `redis-${users}`) : null
-  if (store === 'redis' && redis === null) throw new Error('there is no redis-server on this machine')
+  const redis = await placeOf(scene, store, users)
   const data = join(scene.folder, `seeded-${users}`)
-  const empty = await bytesOf(redis?.url, data)
+  const empty = await bytesOf(redis, data)
   note(`${store}: seeding ${whole(users)} users`)
   const began = performance.now()
-  const tokens = await seed({ redis: redis?.url, data, together: TOGETHER[store] }, users)
+  const tokens = await seed({ redis, data, together: TOGETHER[store] }, users)
   note(`seeded in ${whole((performance.now() - began) / 1000)} s`)
-  const perSession = ((await bytesOf(redis?.url, data)) - empty) / tokens
-  const gateway = await startGateway(scene, `gateway-${users}`, { redis: redis?.url, data })
+  const perSession = ((await bytesOf(redis, data)) - empty) / tokens
+  const atFullest = redis === undefined ? perSession : Math.max(...(await heldBytes(redis))) / tokens
+  const gateway = await startGateway(scene, `gateway-${users}`, { redis, data })
+  note(`a gateway started in ${whole(gateway.readyAfter)} ms`)
   const office = await Office.open(gateway, users)
-  return { users, tokens, perSession, resident: () => residentBytes(gateway.pid), office }
+  return { users, tokens, perSession, atFullest, resident: () => residentBytes(gateway.pid), office }
+}
+
+async function placeOf(scene: Scene, store: StoreName, users: number): Promise<RedisPlace | undefined> {
+  if (store === 'embedded') return undefined
+  if (store === 'cluster') return startRedisCluster(scene)
+  const redis = await startRedis(scene, `redis-${users}`)
+  if (redis === null) throw new Error('there is no redis-server on this machine')
+  return redis.url
 }
 
 function print(store: StoreName, populated: readonly Populated[], elapsed: ReadonlyMap<string, number[][]>): void {
@@ -88,10 +99,13 @@ function print(store: StoreName, populated: readonly Populated[], elapsed: Reado
     return [name, ...cells, fixed(medians.at(-1)! / medians[0]!)]
   })
   printTable(['what', ...populated.map(({ users }) => `${whole(users)} users`), 'ratio'], rows)
-  const where = store === 'redis' ? 'memory of Redis' : 'file'
-  for (const { tokens, perSession, resident } of populated) {
+  const where = store === 'embedded' ? 'file' : 'memory of Redis'
+  for (const { tokens, perSession, atFullest, resident } of populated) {
     const memory = whole(resident() / 2 ** 20)
-    console.log(`${whole(tokens)} tokens: ${whole(perSession)} bytes each (${where}); gateway ${memory} MiB resident.`)
+    const list = store === 'cluster' ? `, ${whole(atFullest)} of them at the server with the list` : ''
+    console.log(
+      `${whole(tokens)} tokens: ${whole(perSession)} bytes each (${where}${list}); gateway ${memory} MiB resident.`,
+    )
   }
   console.log()
 }

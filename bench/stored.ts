@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log/log.ts'
 import type { SessionRecord } from '../src/session/record.ts'
 import type { SessionCacheSettings } from '../src/settings/schema/store.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
+import { heldBytes, type RedisPlace, redisSettings } from './redis.ts'
 
 export const LIFETIME = 86_400_000
 
@@ -16,14 +16,15 @@ interface Options {
   cache?: SessionCacheSettings
 }
 
-/** The store of a gateway, beside it: in Redis where there is an address, else in the folder; `timeout` in milliseconds. */
+/** The store of a gateway, beside it: in Redis where there is one, else in the folder; `timeout` in milliseconds. */
 export function openBeside(
-  redis: string | undefined,
+  redis: RedisPlace | undefined,
   data: string,
   timeout: number,
   { clock = systemClock, cache }: Options = {},
 ): Promise<Store> {
-  const kind = redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis } }
+  const kind =
+    redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: redisSettings(redis) }
   return openStore({ ...kind, prefix: 'svc:auth', timeout }, data, clock, createLog('error'), cache)
 }
 
@@ -42,10 +43,7 @@ const recordOf = (userId: string): SessionRecord => ({
 })
 
 /** Memory of Redis, or the file of the embedded store. */
-export async function bytesOf(redis: string | undefined, data: string): Promise<number> {
+export async function bytesOf(redis: RedisPlace | undefined, data: string): Promise<number> {
   if (redis === undefined) return statSync(join(data, 'sessions.mdb'), { throwIfNoEntry: false })?.size ?? 0
-  const client = new Redis(redis, { protocol: 2 })
-  const info = await client.info('memory')
-  await client.quit()
-  return Number(/used_memory:(\d+)/.exec(info)![1])
+  return (await heldBytes(redis)).reduce((sum, bytes) => sum + bytes, 0)
 }
