@@ -33,7 +33,6 @@ export async function growth(words: string[]): Promise<void> {
   const most: Record<string, number> = {
     embedded: Number(values.sessions),
     redis: Number(values.sessions),
-    cluster: Number(values.sessions),
     connections: connectionsAllowed(),
   }
   const rows: string[][] = []

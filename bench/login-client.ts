@@ -10,7 +10,7 @@ import { openBeside } from './stored.ts'
  */
 export interface LoginLoad {
   url: string
-  /** The store of the gateway: an address of Redis, or the folder of the embedded one. */
+  /** The store of the gateway: Redis, or the folder of the embedded one. */
   redis?: RedisPlace | undefined
   data: string
   accounts: readonly string[]

@@ -3,7 +3,7 @@ import { raiseContenders } from './contenders.ts'
 import { type BenchGateway, type GatewayOptions, logIn, startGateway } from './gateway.ts'
 import { residentBytes, type Scene } from './process.ts'
 import { ProcessorMeter } from './processor.ts'
-import { startRedis, startRedisCluster } from './redis.ts'
+import { startRedis } from './redis.ts'
 import { type Lane, saturating, warmUp } from './rounds.ts'
 import { LOGINS_PER_USER, type Ground as Seeded, seed } from './seed.ts'
 import { Ground } from './stage.ts'
@@ -58,15 +58,6 @@ export const SCALES: Readonly<Record<string, Scale>> = {
       const redis = (await startRedis(scene, `redis-${size}`))?.url
       if (redis === undefined) throw new Error('there is no redis-server on this machine')
       const data = join(scene.folder, `beside-redis-${size}`)
-      return { options: { redis }, tokens: await seedSessions({ redis, data, together: 500 }, size) }
-    }),
-  },
-  cluster: {
-    title: 'sessions, Redis Cluster of three',
-    sizes: [1e3, 1e6, 5e6],
-    open: eachItsGateway(async (scene, size) => {
-      const redis = await startRedisCluster(scene)
-      const data = join(scene.folder, `beside-cluster-${size}`)
       return { options: { redis }, tokens: await seedSessions({ redis, data, together: 500 }, size) }
     }),
   },

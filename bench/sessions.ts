@@ -42,8 +42,8 @@ interface Populated {
   tokens: number
   /** Bytes that a session takes, in Redis' memory or in the file. */
   perSession: number
-  /** The same, of the server that holds most. */
-  atFullest: number
+  /** Those of them that the list of online users takes, in a Cluster: by how much the fullest server exceeds the emptiest. */
+  perListed: number | null
   /** Memory of the gateway. */
   resident(): number
   office: Office
@@ -70,11 +70,17 @@ async function populate(scene: Scene, store: StoreName, users: number): Promise<
   const tokens = await seed({ redis, data, together: TOGETHER[store] }, users)
   note(`seeded in ${whole((performance.now() - began) / 1000)} s`)
   const perSession = ((await bytesOf(redis, data)) - empty) / tokens
-  const atFullest = redis === undefined ? perSession : Math.max(...(await heldBytes(redis))) / tokens
+  const perListed = typeof redis === 'object' ? (await excessOf(redis)) / tokens : null
   const gateway = await startGateway(scene, `gateway-${users}`, { redis, data })
   note(`a gateway started in ${whole(gateway.readyAfter)} ms`)
   const office = await Office.open(gateway, users)
-  return { users, tokens, perSession, atFullest, resident: () => residentBytes(gateway.pid), office }
+  return { users, tokens, perSession, perListed, resident: () => residentBytes(gateway.pid), office }
+}
+
+/** All keys of the list lie on one server; the others are spread evenly. */
+async function excessOf(redis: RedisPlace): Promise<number> {
+  const held = await heldBytes(redis)
+  return Math.max(...held) - Math.min(...held)
 }
 
 async function placeOf(scene: Scene, store: StoreName, users: number): Promise<RedisPlace | undefined> {
@@ -100,9 +106,9 @@ function print(store: StoreName, populated: readonly Populated[], elapsed: Reado
   })
   printTable(['what', ...populated.map(({ users }) => `${whole(users)} users`), 'ratio'], rows)
   const where = store === 'embedded' ? 'file' : 'memory of Redis'
-  for (const { tokens, perSession, atFullest, resident } of populated) {
+  for (const { tokens, perSession, perListed, resident } of populated) {
     const memory = whole(resident() / 2 ** 20)
-    const list = store === 'cluster' ? `, ${whole(atFullest)} of them at the server with the list` : ''
+    const list = perListed === null ? '' : `, ${whole(perListed)} of them for the list, all at one server`
     console.log(
       `${whole(tokens)} tokens: ${whole(perSession)} bytes each (${where}${list}); gateway ${memory} MiB resident.`,
     )
