@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { ResponseHead } from '../../upstream/headers/response-headers.ts'
 import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
+import { freeWhenWritten } from '../../upstream/wire/free-when-written.ts'
 import type { Link } from '../../upstream/wire/receiver.ts'
 import { Backlog } from './backlog.ts'
 import type { BodyMemory } from './body.ts'
@@ -85,7 +86,7 @@ export class Answer implements PendingWrite {
   }
 
   #write(chunk: Buffer, link: Link): void {
-    if (this.#response.write(chunk)) return
+    if (this.#response.write(chunk, freeWhenWritten(chunk))) return
     this.#backlog ??= new Backlog(this.#response, link, this.#memory)
     this.#backlog.add(chunk.length)
   }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { type PendingWrite, writeAtEndOfTurn } from './end-of-turn.ts'
+import { freeWhenWritten } from './free-when-written.ts'
 import type { BodyTaker, RequestBody, UpstreamRequest } from './receiver.ts'
 import { framingOf, writeHead } from './write-request-head.ts'
 
@@ -75,7 +76,7 @@ export class RequestWriter implements PendingWrite, BodyTaker {
     if (this.#head !== '') socket.write(this.#head, 'latin1')
     this.#head = ''
     if (this.#isChunked) socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
-    socket.write(chunk)
+    socket.write(chunk, freeWhenWritten(chunk))
     if (this.#isChunked) socket.write('\r\n', 'latin1')
     socket.uncork()
     if (!socket.writableNeedDrain) return
