@@ -16,7 +16,7 @@ import type { Jwt } from '../token/jwt.ts'
 import type { CaptchaOptions } from './captcha/captcha.ts'
 import type { Helpers } from './helpers/helpers.ts'
 import type { LockoutSettings } from './protection/lockout.ts'
-import type { RateLimits } from './protection/rate-limit.ts'
+import type { RateLimits } from './protection/login-rate-limit.ts'
 
 /** Times in milliseconds. */
 export interface LoginSettings {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { LOGIN_TYPES } from '../session/sides.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { accountsOf } from '../settings/served.ts'
-import { ReloadError } from './running.ts'
+import { ReloadError } from './running-gateway.ts'
 
 /** The accounts file of a first start, which creates it. A reload does not: no user could sign in afterwards. */
 export function refuseMissingAccounts(running: Settings, next: Settings): void {

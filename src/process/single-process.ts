@@ -5,7 +5,7 @@ import type { Settings } from '../settings/schema/settings.ts'
 import { readCertificate } from '../settings/tls.ts'
 import { watchCertificate } from './certificate-watch.ts'
 import { endLimit, IDLE_GRACE } from './orders.ts'
-import { ReloadError, type Running } from './running.ts'
+import { ReloadError, type Running } from './running-gateway.ts'
 import { explainListening } from './try-addresses.ts'
 
 /** A gateway in this process alone: `workers: 1`. */

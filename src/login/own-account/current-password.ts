@@ -5,7 +5,7 @@ import { eventNames } from '../../side/event-names.ts'
 import type { Session, Side } from '../../side/side.ts'
 import { publishFailure } from '../protection/failure-event.ts'
 import type { Lockout } from '../protection/lockout.ts'
-import type { RateLimit } from '../protection/rate-limit.ts'
+import type { RateLimit } from '../protection/login-rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
 
 export interface CurrentPasswordOptions {

@@ -7,7 +7,7 @@ import { eventNames } from '../../side/event-names.ts'
 import type { Session, Side } from '../../side/side.ts'
 import type { TicketStore } from '../../store/store.ts'
 import { publishFailure } from '../protection/failure-event.ts'
-import type { RateLimit } from '../protection/rate-limit.ts'
+import type { RateLimit } from '../protection/login-rate-limit.ts'
 import type { CurrentPassword } from './current-password.ts'
 import { keepSession } from './keep-session.ts'
 

@@ -4,7 +4,7 @@ import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 import type { Origin, Publish } from '../../event/event.ts'
 import { createAttemptsInFlight } from './attempts-in-flight.ts'
 import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './lockout-counters.ts'
-import { tooMany } from './rate-limit.ts'
+import { tooMany } from './login-rate-limit.ts'
 
 export type { LockoutSettings } from './lockout-counters.ts'
 

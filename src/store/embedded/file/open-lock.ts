@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRunning, ownProcessName } from './running.ts'
+import { isRunning, ownProcessName } from './running-process.ts'
 
 /*
  * While one process opens an LMDB file, no other may change it. Opening reads the number of the last transaction and then

@@ -1,9 +1,9 @@
 import { Cluster } from 'ioredis'
 import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from '../connection/client.ts'
+import type { Scripts } from './key-scripts.ts'
 import { createReader } from './reader.ts'
 import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './redis-commands.ts'
-import type { Scripts } from './scripts.ts'
 import type { Ask } from './send-command.ts'
 
 /** The commands of the store on a client. What ended and what was disabled is answered from the memory where Redis may not know. */

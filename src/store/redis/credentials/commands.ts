@@ -1,8 +1,8 @@
+import type { Scripts } from '../commands/key-scripts.ts'
 import type { RedisCommands } from '../commands/redis-commands.ts'
-import type { Scripts } from '../commands/scripts.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
-import { CREDENTIAL_SCRIPTS, type CredentialScripts } from './scripts.ts'
+import { CREDENTIAL_SCRIPTS, type CredentialScripts } from './credential-scripts.ts'
 
 /** Commands on the keys of credentials, on one key each, as all of the store. */
 export interface OwnCommands {

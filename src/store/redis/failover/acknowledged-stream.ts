@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from '../../../base/log/log.ts'
 import { type Acknowledged, MAX_RECENT, MEMORY } from '../../acknowledged-changes.ts'
-import type { Scripts } from '../commands/scripts.ts'
+import type { Scripts } from '../commands/key-scripts.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { cut } from '../connection/connections.ts'

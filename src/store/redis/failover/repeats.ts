@@ -8,8 +8,8 @@ import {
   MAX_DISABLED,
   type Sharing,
 } from '../../acknowledged-changes.ts'
+import type { Scripts } from '../commands/key-scripts.ts'
 import type { Memory } from '../commands/redis-commands.ts'
-import type { Scripts } from '../commands/scripts.ts'
 import { type Ask, createAsk, type Gate } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Keys } from '../commands/key-names.ts'
-import type { Scripts as SessionScripts } from '../commands/scripts.ts'
+import type { Scripts as SessionScripts } from '../commands/key-scripts.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import type { Entry } from './entries.ts'
-import { CLAIM, FORGOTTEN_AT_ONCE, ONLINE_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
+import { CLAIM, FORGOTTEN_AT_ONCE, ONLINE_KEYS, ONLINE_SCRIPTS } from './online-scripts.ts'
 import { sessionSetsOf } from './session-sets.ts'
 
 /** The commands on the online keys of a side, which lie in one slot. */

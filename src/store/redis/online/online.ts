@@ -25,7 +25,7 @@ interface Found {
   created: string
 }
 
-/** The online users, read from the online keys (`scripts.ts`), which `OnlineWriter` writes and `RedisUpkeep` sweeps. */
+/** The online users, read from the online keys (`online-scripts.ts`), which `OnlineWriter` writes and `RedisUpkeep` sweeps. */
 export class RedisOnline implements OnlineUsers {
   readonly reindex: Reindex
   readonly #commands: OnlineCommands

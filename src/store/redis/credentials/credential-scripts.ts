@@ -1,4 +1,4 @@
-import { LAST, NOW, VERSION } from '../commands/scripts.ts'
+import { LAST, NOW, VERSION } from '../commands/key-scripts.ts'
 
 /*
  * Each on one key. The list of an owner is a sorted set: '+' and the id of a credential that counts, or '-' and the id of one
