@@ -18,7 +18,7 @@ export const reindex: Command = {
   summary: 'rebuild the index of online users from the sessions',
   help: `Looks at every session in the store and corrects what the session administration shows: users and tokens online, by
 name and in order. Safe while gateways serve; can be interrupted and run again. Running gateways find the sessions of
-other programs by themselves, some thousands a second; this finds millions sooner.
+other programs by themselves, some hundred users a second; this finds them sooner.
 
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,

@@ -15,7 +15,7 @@ import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSec
 import { textOf } from './texts.ts'
 
 /** The required steps of a login, and what users do with their own factor. */
-export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode }: AccountsFixture): void {
+export function factorSteps(t: Test, { visit, fixture, administer, add, fillNextCode }: AccountsFixture): void {
   t.test('a required second factor is set up in the login, before a required password', async t => {
     const visitor = await visit(t)
     const { page } = visitor
@@ -83,7 +83,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     await page.fill('#code', code)
     await page.keyboard.press('Enter')
     await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
-    await page.fill('#code', await nextCode(secret))
+    await fillNextCode(page, secret)
     await page.keyboard.press('Enter')
     await page.locator('h1', { hasText: 'Choose a new password' }).waitFor()
     await page.fill('#new-password', OWN_PASSWORD)
@@ -119,7 +119,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
         await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#code')?.value === '')
         await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
       }
-      await page.fill('#code', await nextCode(secret))
+      await fillNextCode(page, secret)
       await page.keyboard.press('Enter')
       await page.waitForSelector('.user-list table')
     }
@@ -180,7 +180,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     const enrol = async (): Promise<string> => {
       await page.waitForSelector('.qr')
       const secret = await shownSecret(page)
-      await page.fill('#code', await nextCode(secret))
+      await fillNextCode(page, secret)
       await confirm(page)
       return secret
     }
@@ -198,7 +198,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     await page.fill('#code', wrongCode(first, fixture.now()))
     await confirm(page)
     await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
-    await page.fill('#code', await nextCode(first))
+    await fillNextCode(page, first)
     await confirm(page)
     const renewed = await keepCodes()
     t.notOk(renewed.some(code => codes.includes(code)))
@@ -218,10 +218,10 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
 
     await page.click('[data-key=remove]')
     await page.fill('#current-password', PASSWORD)
-    await page.fill('#code', await nextCode(first))
+    await fillNextCode(page, first)
     await confirm(page)
     await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
-    await page.fill('#code', await nextCode(second))
+    await fillNextCode(page, second)
     await confirm(page)
     await page.locator('#notice', { hasText: 'The second factor is removed.' }).waitFor()
     await page.waitForSelector('[data-key=set-up]')

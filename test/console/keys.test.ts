@@ -177,7 +177,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     await confirm(page)
     await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
     t.equal(await page.inputValue('#code'), '')
-    await page.fill('#code', await accounts.nextCode(secret))
+    await accounts.fillNextCode(page, secret)
     await confirm(page)
     await page.waitForSelector('dialog #is-kept')
     const { url } = await readCommand(page)
@@ -188,7 +188,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
 
     await page.click('.own-keys [data-key^=rotate]')
     await page.fill('#current-password', PASSWORD)
-    await page.fill('#code', await accounts.nextCode(secret))
+    await accounts.fillNextCode(page, secret)
     await confirm(page)
     await keep(page)
     t.equal(await ownKeys(page).count(), 2)
