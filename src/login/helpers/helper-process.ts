@@ -7,8 +7,8 @@ import type { Answer, Task } from './message.ts'
 
 /**
  * V8 compiles and collects garbage in the thread of the program. A further thread that wakes up may keep a core from an event loop
- * until the next tick of the kernel, though its priority is the lowest: with them, the gateway and the programs beside it waited
- * twice as long for a core (58 and 35 ms in four seconds with 16 logins at a time).
+ * until the next tick of the kernel, though its priority is the lowest: with them the gateway waited 54 to 59 ms for a core in four
+ * seconds, and without them 32 to 34 (16 logins at a time, two cores).
  */
 const ALONE = ['--single-threaded']
 
