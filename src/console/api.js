@@ -38,9 +38,7 @@ let root = base
 
 /** @param {string} toRoot From the page. */
 export async function loadSettings(toRoot = '..') {
-  const response = await fetch('settings.json', { signal: AbortSignal.timeout(TIMEOUT) })
-  if (!response.ok) throw new CallError(response.status, '')
-  settings = await response.json()
+  settings = await answerOf(new URL('settings.json', document.baseURI), {}, settingsOf)
   root = new URL(`${toRoot}/`, document.baseURI)
   base = new URL(`${settings.api.slice(1)}/`, root)
 }
@@ -168,11 +166,11 @@ async function call(path, init, read = envelopeOf) {
 /**
  * @param {URL} url
  * @param {RequestInit} init
- * @param {typeof envelopeOf} read
+ * @param {(response: Response) => Promise<any>} read
  */
 async function answerOf(url, init, read) {
   try {
-    const limit = read === envelopeOf ? TIMEOUT : DOWNLOAD_TIMEOUT
+    const limit = read === fileOf ? DOWNLOAD_TIMEOUT : TIMEOUT
     return await read(await fetch(url, { ...init, signal: AbortSignal.timeout(limit) }))
   } catch {
     throw new CallError(0, '')
@@ -181,6 +179,12 @@ async function answerOf(url, init, read) {
 
 /** @param {Response} response */
 const envelopeOf = response => response.json()
+
+/** @param {Response} response */
+function settingsOf(response) {
+  if (!response.ok) throw new Error(`${response.status} instead of the settings of the page`)
+  return response.json()
+}
 
 /** A file as the data of an envelope; a refusal is an envelope itself. */
 const fileOf = async (/** @type {Response} */ response) =>

@@ -536,8 +536,12 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await failStore(page)
     await page.click('[data-key=pause]')
     await page.click('[data-key=pause]')
-    await page.locator('.trouble', { hasText: 'cannot reach its session store' }).waitFor()
+    await page.locator('.trouble', { hasText: 'Service unavailable' }).waitFor()
     t.equal(await row(page, 'Admin').count(), 1)
+    await page.unroute(/\/api\//)
+    await failCalls(page, 'Too busy, try again')
+    await page.click('[data-key=retry]')
+    await page.locator('.trouble', { hasText: 'Too busy, try again' }).waitFor()
     await page.unroute(/\/api\//)
     await page.click('[data-key=retry]')
     await page.locator('.trouble').waitFor({ state: 'hidden' })
@@ -569,14 +573,18 @@ t.test('the page works with every configuration of the gateway', { skip: without
     t.same(visitor.complaints, [], 'the policy of the page allows it')
   })
 
-  t.test('after a failure of the store, the sign-in tries again to load the captcha', async t => {
+  t.test('after a failure, the sign-in tries again to load its settings and the captcha', async t => {
     const fixture = await open(t)
     const { page } = await visit(t)
     await failStore(page)
+    await page.route('**/settings.json', route => route.abort())
     await page.goto(`${fixture.url}/console/`)
     const retry = page.getByRole('button', { name: 'Try again' })
+    await page.getByText('The gateway does not answer').waitFor()
+    await page.unroute('**/settings.json')
+    await retry.click()
+    await page.locator('.fault', { hasText: 'Service unavailable' }).waitFor()
     await retry.waitFor()
-    await page.locator('.fault', { hasText: 'cannot reach its session store' }).waitFor()
     t.same(await obstaclesEverywhere(page, 'sign-in without captcha'), [])
     await page.unroute(/\/api\//)
     await solve(fixture, page, () => retry.click())
@@ -595,10 +603,10 @@ t.test('the page works with every configuration of the gateway', { skip: without
 })
 
 /** Every call of the gateway is answered as if the store did not answer it. */
-const failStore = (page: Page): Promise<unknown> =>
+const failStore = (page: Page): Promise<unknown> => failCalls(page, 'Service unavailable')
+
+/** Every call of the gateway is answered with 503. */
+const failCalls = (page: Page, message: string): Promise<unknown> =>
   page.route(/\/api\//, route =>
-    route.fulfill({
-      status: 503,
-      json: { code: 503, message: 'Service unavailable', data: null, success: false, trace_id: '' },
-    }),
+    route.fulfill({ status: 503, json: { code: 503, message, data: null, success: false, trace_id: '' } }),
   )

@@ -98,7 +98,7 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
       route.fulfill({ status: 503, json: { code: 503, message: 'Service unavailable', data: null, success: false } }),
     )
     await page.click('[data-key=export]')
-    await page.locator('#notice', { hasText: 'cannot reach its session store' }).waitFor()
+    await page.locator('#notice', { hasText: 'Service unavailable' }).waitFor()
     t.equal(saved, 0)
     await page.unroute('**/sys/journal/export*')
     const file = page.waitForEvent('download')

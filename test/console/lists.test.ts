@@ -80,8 +80,8 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await report.waitFor()
     t.same(await report.locator('li').allTextContents(), [
       `${users[2]}: Refused`,
-      `${users[1]}: The gateway cannot reach its session store now.`,
-      `${users[0]}: The gateway cannot reach its session store now.`,
+      `${users[1]}: Service unavailable`,
+      `${users[0]}: Service unavailable`,
     ])
     t.equal(await page.locator('#notice.shown').count(), 0)
     t.same(await obstaclesEverywhere(page, 'not all ended'), [])

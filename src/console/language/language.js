@@ -34,10 +34,9 @@ export function faultText(fault) {
   if (fault instanceof InputFault) return t(fault.text)
   if (!(fault instanceof CallError)) throw fault
   if (fault.code === 0) return t('offline')
-  if (fault.code === 503) return t('unavailable')
   const disabledFor = fault.data?.disable_time
   if (disabledFor > 0) return t('disabled_until', { time: timeIn(disabledFor) })
-  return translated(fault.message) || t('failed')
+  return fault.message === '' ? t('failed') : translated(fault.message)
 }
 
 /**
