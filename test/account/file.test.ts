@@ -395,6 +395,12 @@ t.test('all faults are reported together, each with its line', async t => {
   ])
 })
 
+t.test('a file with a list instead of keys is a fault that names the file', async t => {
+  const path = join(t.testdir({ 'accounts.yaml': entry('1', 'a') }), 'accounts.yaml')
+  const { faults } = (await readAccounts(path).catch(fault => fault)) as ConfigurationError
+  t.match(faults, [{ place: path, message: /^must consist of keys and their values/ }])
+})
+
 t.test('a faulty account hides no fault of its other fields, nor of another account', async t => {
   const text = `accounts:\n${entry('a/b', '"a "', ', status: active')}${entry('2', 'b').replace('$04$', '$31$')}`
   const path = join(t.testdir({ 'accounts.yaml': text }), 'accounts.yaml')

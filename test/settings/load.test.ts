@@ -320,6 +320,19 @@ for (const [title, entries, fault] of UPSTREAM_FAULTS) {
   })
 }
 
+t.test('a file with a list or a text instead of keys is a fault that names the file', async t => {
+  for (const text of ['- { name: a, match: /api, target: "builtin:echo" }', '[]', 'upstreams', '5']) {
+    for (const name of ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml']) {
+      const files = { [name]: text }
+      t.same(
+        faultsOf(t, files['gateway.yaml'] ?? '', {}, files),
+        [`${name}: must consist of keys and their values; a list stands below its key`],
+        `${name} with ${text}`,
+      )
+    }
+  }
+})
+
 t.test('all faults are reported together, those of other files and of the environment too', async t => {
   const found = faultsOf(
     t,

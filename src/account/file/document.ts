@@ -5,7 +5,7 @@ import { faultOfExtra, isLoginId } from '../../session/record.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
 import { read } from '../../settings/notation/read.ts'
 import type { KeyPath, Written } from '../../settings/notation/written.ts'
-import { parseYaml } from '../../settings/notation/yaml.ts'
+import { parseYamlFile } from '../../settings/notation/yaml.ts'
 import { isBcryptHash } from '../password.ts'
 import { type AccountEntry, AccountsFileSchema } from './schema.ts'
 
@@ -40,7 +40,7 @@ export const listMissing = (path: string): Fault => ({
 /** Reads the text of the accounts file at `path`. Throws one `ConfigurationError` with all of its faults. */
 export function parseAccounts(text: string, path: string): AccountsDocument {
   const folder = dirname(path)
-  const { document, written } = parseYaml(text, path, folder)
+  const { document, written } = parseYamlFile(text, path, folder)
   const entries = written.legible ? readEntries(written, folder) : []
   if (written.faults.length > 0) throw new ConfigurationError(written.faults)
   return { document, entries, hasList: isSeq(document.get('accounts', true)) }

@@ -13,7 +13,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
-import { emptySection, type KeyPath, Written } from './written.ts'
+import { emptySection, isSection, type KeyPath, Written } from './written.ts'
 
 /* The messages of the parser quote the faulty text, which may be a secret: so each kind of fault has its own words here. */
 const WORDS: Partial<Record<YAMLError['code'], string>> = {
@@ -26,6 +26,7 @@ const WORDS: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'a tab as indentation; use spaces',
   TAG_RESOLVE_FAILED: 'a tag; a value that begins with ! needs quotes',
 }
+const NO_KEYS = 'must consist of keys and their values; a list stands below its key'
 const ALIAS = 'an alias; a value that begins with * needs quotes, and each value is written where it belongs'
 
 /** Reads a YAML file. A file that cannot be read is a fault in the result; `null` when there is no such file. */
@@ -33,7 +34,7 @@ export function readYamlFile(file: string, cwd: string): Written | null {
   const label = labelOf(file, cwd)
   const folder = dirname(file)
   try {
-    return parseYaml(readFileSync(file, 'utf8'), label, folder).written
+    return parseYamlFile(readFileSync(file, 'utf8'), label, folder).written
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
@@ -50,8 +51,24 @@ export function labelOf(file: string, cwd: string): string {
   return short === '' || short.startsWith('..') ? file : short
 }
 
+interface Parsed {
+  written: Written
+  document: Document
+}
+
+/** Reads the text of a file, which has keys at its top. */
+export function parseYamlFile(text: string, label: string, folder: string): Parsed {
+  const parsed = parseYaml(text, label, folder)
+  const { written } = parsed
+  if (!isSection(written.value)) {
+    written.report([], NO_KEYS)
+    written.legible = false
+  }
+  return parsed
+}
+
 /** Reads YAML: its value with places and faults, and the document with its comments, for writing it again. */
-export function parseYaml(text: string, label: string, folder: string): { written: Written; document: Document } {
+export function parseYaml(text: string, label: string, folder: string): Parsed {
   const lines = new LineCounter()
   const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false })
   const lineOf = (offset: number): number => lines.linePos(offset).line
