@@ -32,7 +32,9 @@ export class ResponseReader {
   #left = 0
   /** The received part of an incomplete line or head. */
   #held: Buffer | null = null
-  #start: ResponseStart | null = null
+  /** What the last response says of the connection. Its head as a whole is not kept: see `ClientConnection`. */
+  #keepsAlive = false
+  #keepAliveSeconds: number | null = null
   /** Data arrived without a waiting request. */
   #surplus = false
 
@@ -41,7 +43,8 @@ export class ResponseReader {
     this.#receiver = receiver
     this.#isHead = method === 'HEAD'
     this.#part = 'head'
-    this.#start = null
+    this.#keepsAlive = false
+    this.#keepAliveSeconds = null
     this.#informational = 0
   }
 
@@ -62,11 +65,11 @@ export class ResponseReader {
 
   /** Whether the connection can be reused after this response. A server may answer HEAD with a body by mistake. */
   get keepsAlive(): boolean {
-    return this.#start?.keepsAlive === true && !this.#surplus && !this.#isHead
+    return this.#keepsAlive && !this.#surplus && !this.#isHead
   }
 
   get keepAliveSeconds(): number | null {
-    return this.#start?.keepAliveSeconds ?? null
+    return this.#keepAliveSeconds
   }
 
   /** Throws `MalformedResponse`, and exceptions of the receiver. */
@@ -131,9 +134,9 @@ export class ResponseReader {
   }
 
   /** RFC 9112 6.3. */
-  #beginBody(start: ResponseStart): void {
-    this.#start = start
-    const { status, isChunked, length } = start
+  #beginBody({ status, isChunked, length, keepsAlive, keepAliveSeconds }: ResponseStart): void {
+    this.#keepsAlive = keepsAlive
+    this.#keepAliveSeconds = keepAliveSeconds
     if (this.#isHead || status === 204 || status === 304 || length === 0) {
       this.#complete(NO_TRAILERS)
     } else if (isChunked) {
@@ -143,7 +146,7 @@ export class ResponseReader {
       this.#left = length
     } else {
       this.#part = 'rest'
-      this.#start = { ...start, keepsAlive: false }
+      this.#keepsAlive = false
     }
   }
 
