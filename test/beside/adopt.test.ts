@@ -309,6 +309,19 @@ t.test('nothing in the Redis of the service controls the terminal of adopt', { s
   t.notMatch(errors, CONTROLS, 'nor the message of a fault that names it')
 })
 
+t.test('adopt names what is wrong in the YAML of a service, and writes nothing', async t => {
+  const folder = t.testdir({ 'open.yaml': 'jwt: { secret_key: hidden\n', 'list.yaml': '- hidden\n' })
+  for (const [file, fault] of [
+    ['open.yaml', /^open\.yaml:2: .*bracket/],
+    ['list.yaml', /^list\.yaml: must consist of keys and their values/],
+  ] as const) {
+    const { code, errors } = await run(folder, ['adopt', '--env', file, 'x'])
+    t.same([code, existsSync(join(folder, 'x'))], [1, false], file)
+    t.match(errors, fault)
+    t.notMatch(errors, /hidden/)
+  }
+})
+
 t.test('adopt without a Redis reports this, and writes nothing', async t => {
   const folder = t.testdir({ '.other': 'A=1\n' })
   t.equal((await run(folder, ['adopt', '--env', '.other'])).code, 2)

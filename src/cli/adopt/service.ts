@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { isSection } from '../../settings/notation/written.ts'
 import { readYamlFile } from '../../settings/notation/yaml.ts'
 import { CommandError } from '../terminal.ts'
@@ -94,7 +95,7 @@ const withHashes = (text: string): string =>
 function yamlVariables(path: string, cwd: string): Variables {
   const written = readYamlFile(path, cwd)
   if (written === null) throw new CommandError(`${path} cannot be read (ENOENT)`)
-  if (!written.legible) throw new CommandError(`${path} is not valid YAML`)
+  if (!written.legible) throw new ConfigurationError(written.faults)
   const variables: Record<string, string> = {}
   const flatten = (value: unknown, names: string[]): void => {
     if (isSection(value)) for (const [name, inner] of Object.entries(value)) flatten(inner, [...names, name])

@@ -68,7 +68,7 @@ export function parseYamlFile(text: string, label: string, folder: string): Pars
 }
 
 /** Reads YAML: its value with places and faults, and the document with its comments, for writing it again. */
-export function parseYaml(text: string, label: string, folder: string): Parsed {
+function parseYaml(text: string, label: string, folder: string): Parsed {
   const lines = new LineCounter()
   const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false })
   const lineOf = (offset: number): number => lines.linePos(offset).line
