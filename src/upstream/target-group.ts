@@ -82,8 +82,9 @@ export class TargetGroup {
 
   #lookUpsOf(server: WeightedTarget, index: number): LookUps[] {
     const { resolve, lookUp, name: upstream, log } = this.#options
+    if (resolve === null) return []
     const { isName, hostname: name, url } = readAddress(server.url)
-    if (resolve === null || !isName) return []
+    if (!isName) return []
     const onFound = (addresses: readonly string[]): void => this.#found(index, addresses)
     const onFailed = (err: Error): void => log?.warn({ upstream, target: url, err }, 'look-up of a target failed')
     return [new LookUps({ name, interval: resolve, lookUp, onFound, onFailed })]

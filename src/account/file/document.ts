@@ -1,5 +1,4 @@
 import { dirname } from 'node:path'
-import { type Document, isSeq } from 'yaml'
 import type { FieldFault } from '../../base/refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session/record.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
@@ -24,8 +23,6 @@ const FIELDS = AccountsFileSchema.properties.accounts.items.properties
 const MAX_ENTRY_BYTES = 6144
 
 export interface AccountsDocument {
-  /** With its comments, for writing the file again. */
-  document: Document
   entries: AccountEntry[]
   /** `false` for a file without a list of accounts, such as an empty one. */
   hasList: boolean
@@ -40,10 +37,10 @@ export const listMissing = (path: string): Fault => ({
 /** Reads the text of the accounts file at `path`. Throws one `ConfigurationError` with all of its faults. */
 export function parseAccounts(text: string, path: string): AccountsDocument {
   const folder = dirname(path)
-  const { document, written } = parseYamlFile(text, path, folder)
+  const written = parseYamlFile(text, path, folder)
   const entries = written.legible ? readEntries(written, folder) : []
   if (written.faults.length > 0) throw new ConfigurationError(written.faults)
-  return { document, entries, hasList: isSeq(document.get('accounts', true)) }
+  return { entries, hasList: Array.isArray(written.get(['accounts'])) }
 }
 
 function readEntries(written: Written, folder: string): AccountEntry[] {

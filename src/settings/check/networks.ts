@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { memoize } from '../../base/memoize.ts'
 
 /* What the address of a server tells about the way to it. */
 
@@ -25,11 +26,12 @@ for (const [net, bits] of [
 /** A name without a dot, or with one of these endings, is one of a private network. */
 const PRIVATE_NAME = /^[^.]+$|\.(local|localhost|internal|lan|home\.arpa|svc|test)$/i
 
-function isPublicHost(host: string): boolean {
+/** Many upstreams may have few hosts. */
+const isPublicHost = memoize(host => {
   const version = isIP(host)
   if (version === 0) return !PRIVATE_NAME.test(host)
   return !PRIVATE.check(host, version === 4 ? 'ipv4' : 'ipv6')
-}
+})
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 

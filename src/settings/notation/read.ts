@@ -34,7 +34,7 @@ export interface Schema {
  * is reported to `written`; a value with one is `undefined` in the result. An empty value is one that is not written.
  */
 export function read(schema: Schema, written: Written, cwd: string): unknown {
-  return readValue(schema, written.value, [], { written, cwd, defaults: new Map() })
+  return readValue(schema, written.value, [], { written, cwd, defaults: new Map(), sections: new Map() })
 }
 
 interface Reading {
@@ -42,11 +42,13 @@ interface Reading {
   cwd: string
   /** What absent values of a schema become: the same object for each entry of a long list. */
   defaults: Map<Schema, unknown>
+  /** Of the schema of a section, the absent values in it. */
+  sections: Map<Schema, Section>
 }
 
 function readValue(schema: Schema, value: unknown, path: KeyPath, reading: Reading): unknown {
   const { written } = reading
-  if (value === null || value === undefined) {
+  if (isAbsent(value)) {
     if (schema.default === undefined) return void written.report(path, `is missing; it must be ${formOf(schema)}`)
     return defaultOf(schema, path, reading)
   }
@@ -116,24 +118,37 @@ function readAmongSections(schema: Schema, value: Section, path: KeyPath, readin
 
 function readSection(schema: Schema, value: Section, path: KeyPath, reading: Reading): Section {
   const { properties = {}, additionalProperties = false, required = [] } = schema
-  const entries: [string, unknown][] = []
-  for (const [key, inner] of Object.entries(properties)) {
-    const written = Object.hasOwn(value, key) ? value[key] : undefined
-    if ((written === undefined || written === null) && !required.includes(key) && inner.default === undefined) continue
-    entries.push([key, readValue(inner, written, [...path, key], reading)])
+  const read: [string, unknown][] = []
+  for (const key of required) {
+    if (isAbsent(value[key])) read.push([key, readValue(properties[key]!, undefined, [...path, key], reading)])
   }
-  for (const key of Object.keys(value)) {
-    if (Object.hasOwn(properties, key)) continue
-    if (additionalProperties === true) entries.push([key, value[key]])
+  for (const [key, inner] of Object.entries(value)) {
+    if (Object.hasOwn(properties, key)) {
+      if (!isAbsent(inner)) read.push([key, readValue(properties[key]!, inner, [...path, key], reading)])
+    } else if (additionalProperties === true) read.push([key, inner])
     else if (additionalProperties !== false)
-      entries.push([key, readValue(additionalProperties, value[key], [...path, key], reading)])
+      read.push([key, readValue(additionalProperties, inner, [...path, key], reading)])
     else
       reading.written.reportUnknown(
         [...path, key],
         `unknown setting${suggest(key, Object.keys(properties), 'Settings here')}`,
       )
   }
-  return Object.fromEntries(entries)
+  return { ...defaultsIn(schema, path, reading), ...Object.fromEntries(read) }
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+/** What a section has of which nothing is written. */
+function defaultsIn(schema: Schema, path: KeyPath, reading: Reading): Section {
+  const known = reading.sections.get(schema)
+  if (known !== undefined) return known
+  const withDefault = Object.entries(schema.properties ?? {}).filter(([, inner]) => inner.default !== undefined)
+  const section = Object.fromEntries(
+    withDefault.map(([key, inner]) => [key, defaultOf(inner, [...path, key], reading)]),
+  )
+  reading.sections.set(schema, section)
+  return section
 }
 
 function readList(schema: Schema, value: unknown[], path: KeyPath, reading: Reading): unknown[] {

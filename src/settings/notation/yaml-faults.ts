@@ -1,0 +1,26 @@
+import { LineCounter, parseDocument, type YAMLError } from 'yaml'
+
+/* The messages of the parser quote the faulty text, which may be a secret: so each kind of fault has its own words here. */
+const WORDS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_ALIAS: 'an alias; a value that begins with * needs quotes',
+  BAD_DQ_ESCAPE: 'an escape that YAML does not know; in single quotes a backslash is a backslash',
+  BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
+  BAD_SCALAR_START: 'a value that begins with @ or ` needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; a value that contains one needs quotes',
+  MISSING_CHAR: 'a quote, a bracket, a comma or the space after a colon is missing',
+  MULTIPLE_DOCS: 'a second document begins; remove the line with ---',
+  TAB_AS_INDENT: 'a tab as indentation; use spaces',
+  TAG_RESOLVE_FAILED: 'a tag; a value that begins with ! needs quotes',
+}
+const INVALID = 'invalid YAML; check quotes, brackets and indentation'
+
+/** What is wrong in a text that is not one document of YAML, by lines. The parser that reads it stops at the first fault; this one goes on. */
+export function faultsOfYaml(text: string): { line: number; message: string }[] {
+  const lines = new LineCounter()
+  const { errors, warnings } = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const faults = [...errors, ...warnings].map(({ code, pos }) => ({
+    line: lines.linePos(pos[0]).line,
+    message: WORDS[code] ?? INVALID,
+  }))
+  return faults.length > 0 ? faults : [{ line: 1, message: INVALID }]
+}

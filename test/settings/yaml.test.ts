@@ -1,0 +1,116 @@
+import t from 'tap'
+import { parseDocument } from 'yaml'
+import { parseYamlFile } from '../../src/settings/notation/yaml.ts'
+import { fc } from '../support/random.ts'
+
+const FRAGMENTS = [
+  ...['a', 'b: ', 'key: value\n', '  sub: 2\n', '- ', '- b\n', '"z": ', '  ', '\n', '\n  ', '\n    ', '\r\n', '\t'],
+  ...['"x"', "'y'", '"', "'", '"\\n"', '"\\q"', '"\\u00e9"', '|', '>', '- >-\n  x\n', 'a: |\n  x\n  y\n'],
+  ...['[', ']', '{', '}', ', ', ' # c', '#c', '\n---\n', '...\n', 'é', '-', '<<: '],
+  ...['1', '0x1F', '0777', '0o17', '1_0', '0b1', '123456789012345678901', '-0', '.5', '1e3\n', '.inf', '+1'],
+  ...['null', '~', 'true', 'NO', 'yes', 'Off', '2001-01-01', '=', '*a', '&a ', '!t ', '!!str ', '@', '%', '`'],
+]
+
+t.test('a text that another parser can read means the same', t => {
+  const text = fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 8 }).map(parts => `top: 1\n${parts.join('')}`)
+  let compared = 0
+  fc.assert(
+    fc.property(text, text => {
+      const written = parseYamlFile(text, 'f', '/')
+      const document = parseDocument(text, { prettyErrors: false })
+      const isReadByBoth = written.legible && [...document.errors, ...document.warnings].length === 0
+      if (!isReadByBoth) return true
+      compared += 1
+      return JSON.stringify(written.value) === JSON.stringify(document.toJS())
+    }),
+    { numRuns: 1000 },
+  )
+  t.ok(compared > 50, `${compared} texts`)
+  t.end()
+})
+
+const TEXT = `# A comment.
+section:
+  text: a
+  'quoted': "b
+
+    c"
+  literal: |
+    first
+    second
+  none:
+  flow: { one: 1,
+    two: [x,
+      y] }
+list:
+- name: a
+-
+  name: b
+- |
+  text
+-
+`
+
+const LINES: [path: (string | number)[], line: number][] = [
+  [['section'], 2],
+  [['section', 'text'], 3],
+  [['section', 'quoted'], 4],
+  [['section', 'literal'], 7],
+  [['section', 'none'], 10],
+  [['section', 'flow', 'one'], 11],
+  [['section', 'flow', 'two'], 12],
+  [['section', 'flow', 'two', 1], 13],
+  [['list'], 14],
+  [['list', 0], 15],
+  [['list', 0, 'name'], 15],
+  [['list', 1], 17],
+  [['list', 2], 18],
+]
+
+t.test('the place of a value is the line in which it begins', t => {
+  const written = parseYamlFile(TEXT, 'f', '/')
+  for (const [path, line] of LINES) t.equal(written.placeOf(path).label, `f:${line}`, path.join('.'))
+  t.end()
+})
+
+t.test('the place of what is not written is that of the nearest thing around it', t => {
+  const written = parseYamlFile(TEXT, 'f', '/')
+  for (const [path, line] of [
+    [['section', 'text', 'below'], 3],
+    [['section', 'absent', 'below'], 2],
+    [['list', 7], 14],
+    [['list', 'name'], 14],
+  ] as const)
+    t.equal(written.placeOf(path).label, `f:${line}`, path.join('.'))
+  t.equal(written.placeOf(['absent']).label, 'f')
+  t.end()
+})
+
+t.test('the last of two keys with one name counts, and both are named', t => {
+  const written = parseYamlFile('a: 1\nlist:\n- b: 1\n  c: 2\n  b: 3\na: 4\n', 'f', '/')
+  t.strictSame(JSON.parse(JSON.stringify(written.value)), { a: 4, list: [{ b: 3, c: 2 }] })
+  t.strictSame(
+    written.faults.map(({ place, message }) => `${place} ${message.split(';')[0]}`),
+    ['f:5 the key b is written twice, first in line 3', 'f:6 the key a is written twice, first in line 1'],
+  )
+  t.end()
+})
+
+t.test('every fault of a text is named, with its line', t => {
+  const { faults, legible } = parseYamlFile('a: !x 1\nb: @c\nd: "\\q"\n', 'f', '/')
+  t.notOk(legible)
+  t.match(faults.map(({ place, message }) => `${place} ${message}`).sort(), [
+    /^f:1 a tag/,
+    /^f:2 a value that begins with @/,
+    /^f:3 an escape/,
+  ])
+  t.end()
+})
+
+t.test('a section has no prototype, and __proto__ is a key like any other', t => {
+  const { value } = parseYamlFile('__proto__: { polluted: true }\n', 'f', '/') as { value: object }
+  t.equal(Object.getPrototypeOf(value), null)
+  t.strictSame(Object.keys(value), ['__proto__'])
+  t.equal(({} as Record<string, unknown>).polluted, undefined)
+  t.end()
+})
