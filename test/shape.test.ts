@@ -177,7 +177,8 @@ const KNOWERS: Record<string, RegExp> = {
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^base\/log\/log\.ts$/,
-  yaml: /^(settings\/notation\/yaml|account\/file\/(changed-text|document))\.ts$/,
+  yaml: /^(settings\/notation\/yaml-(document|faults)|account\/file\/changed-text)\.ts$/,
+  'js-yaml': /^settings\/notation\/yaml(-document)?\.ts$/,
   'json-schema-to-ts': /^(settings\/notation\/notation|http\/.+)\.ts$/,
 }
 

@@ -15,7 +15,7 @@ import { signsAssertions } from './served.ts'
 import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
 import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
-import { readUpstreams } from './source/upstreams-file.ts'
+import { readUpstreams } from './source/upstreams.ts'
 import { readCertificate, warningOfEnd } from './tls.ts'
 import { warningsOfUnwritable } from './unwritable.ts'
 

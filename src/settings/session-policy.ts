@@ -1,5 +1,5 @@
 import { type LoginType, SIDES } from '../session/sides.ts'
-import type { SessionsSettings } from './schema/login.ts'
+import type { SessionsSettings } from './schema/sessions.ts'
 
 /** Durations in milliseconds. */
 interface Policy {

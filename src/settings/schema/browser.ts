@@ -1,5 +1,5 @@
 import { Path, Section, Switch } from '../notation/notation.ts'
-import { Origins } from './listen.ts'
+import { Origins } from './gate.ts'
 
 /** Sessions that browsers keep in a cookie, and the gateway's own sign-in page. */
 export const Browser = Section(

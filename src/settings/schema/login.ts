@@ -1,19 +1,8 @@
-import {
-  Count,
-  type Decoded,
-  LongDuration,
-  Off,
-  OptionalSwitch,
-  Path,
-  Secret,
-  Section,
-  Switch,
-  Variant,
-} from '../notation/notation.ts'
+import { Count, LongDuration, Off, Secret, Section, Switch, Variant } from '../notation/notation.ts'
 import { accountSources } from './account-sources.ts'
 import { Providers } from './providers.ts'
 
-/* How users sign in, and what sessions may do and how long they live. */
+/* How users sign in. */
 
 /** Between `{type}` and `{id}` stands the word captcha, so that no captcha can be a session or a disable record. */
 const CAPTCHA_KEY = '^([A-Za-z0-9_.-]+:|[{]prefix[}]:)*[{]type[}]:([A-Za-z0-9_.-]+:)*captcha:[{]id[}]$'
@@ -126,106 +115,3 @@ export const Login = Section(
   },
   'The public login routes.',
 )
-
-const MAX_TOKENS = {
-  type: 'integer',
-  minimum: 0,
-  maximum: 10_000,
-  description: 'Live tokens of one user; a further login ends the oldest. 0: no limit.',
-} as const
-
-const PER_DEVICE =
-  'Whether max_tokens_per_user applies to each device_type separately; sessions without one are a kind of their own.'
-
-const OffOrDuration = (description: string) =>
-  ({ anyOf: [Off, LongDuration('5m', description)], description, 'x-form': 'off, or a duration such as 5m' }) as const
-
-const RENEW = OffOrDuration('A session in use gets its whole lifetime again, at most once in this time; or off.')
-const IDLE = OffOrDuration('A session that is unused for this long ends, before its lifetime does; or off.')
-
-const TELL_END = OffOrDuration('How long the 401 of a session that was ended says why, in `data.ended`; or off.')
-
-const OneSide = (side: string) =>
-  Variant(
-    {
-      max_tokens_per_user: MAX_TOKENS,
-      per_device: OptionalSwitch(PER_DEVICE),
-      auto_renew: RENEW,
-      idle_timeout: IDLE,
-    },
-    `What is different on the ${side} side.`,
-  )
-
-export const Sessions = Section(
-  {
-    max_tokens_per_user: { ...MAX_TOKENS, default: 1000 },
-    per_device: Switch(false, PER_DEVICE),
-    auto_renew: { ...RENEW, default: 'off' },
-    idle_timeout: { ...IDLE, default: 'off' },
-    tell_end: { ...TELL_END, default: 'off' },
-    business: OneSide('B'),
-    consumer: OneSide('C'),
-  },
-  'Policies of sessions.',
-)
-
-export type SessionsSettings = Decoded<typeof Sessions>
-
-/** A segment of a permission: a word without blanks, colons and stars, or a lone `*` or `**`. */
-const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
-
-/** `config/permissions.yaml` (design: Session administration): what each role grants. */
-export const PermissionsFileSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    roles: {
-      type: 'object',
-      additionalProperties: {
-        type: 'array',
-        items: {
-          type: 'string',
-          pattern: `^${SEGMENT}(:${SEGMENT})*$`,
-          'x-form': 'a permission such as sys:session:page, sys:*:page or sys:**',
-        },
-      },
-      default: {},
-      description: 'Permissions by role.',
-    },
-  },
-} as const
-
-/** The permissions that each role grants. */
-export type RoleGrants = Readonly<Record<string, readonly string[]>>
-
-const ROLES_FILE = Path({ default: 'permissions.yaml', description: 'The file with the permissions of each role.' })
-
-/** `permissions` of the configuration: the file alone, or with where the rights of users come from. */
-export const Permissions = {
-  anyOf: [
-    ROLES_FILE,
-    Variant(
-      {
-        path: ROLES_FILE,
-        source: {
-          enum: ['record', 'accounts'],
-          default: 'record',
-          description:
-            'record: roles and permissions as they were at login. accounts: as the account has them now, by login id.',
-        },
-        remember: LongDuration('5s', 'With `source: accounts`: how long each worker process remembers rights.'),
-      },
-      'What roles grant, and where the rights of users come from.',
-    ),
-  ],
-  default: ROLES_FILE.default,
-  description: 'What each role grants, and where the rights of users come from.',
-} as const
-
-/** The permissions as the gateway gets them. */
-export interface PermissionSettings {
-  roles: RoleGrants
-  source: 'record' | 'accounts'
-  /** Milliseconds for which rights from accounts are remembered. */
-  remember: number
-}

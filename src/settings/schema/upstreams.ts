@@ -11,7 +11,7 @@ import {
   Switch,
   Variant,
 } from '../notation/notation.ts'
-import { Origins } from './listen.ts'
+import { Origins } from './gate.ts'
 import { TARGETS } from './targets.ts'
 
 const CODE = {

@@ -4,7 +4,7 @@ import type { Decoded } from '../notation/notation.ts'
 import { read } from '../notation/read.ts'
 import type { Written } from '../notation/written.ts'
 import { labelOf, readYamlFile } from '../notation/yaml.ts'
-import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/login.ts'
+import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/permissions.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 
 interface ReadPermissions {

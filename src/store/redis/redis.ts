@@ -9,6 +9,8 @@ import type { StoreForms } from '../forms.ts'
 import type { JournalStore } from '../journal.ts'
 import type { OnlineUsers } from '../online.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts, TicketStore } from '../store.ts'
+import { RedisAttempts } from './attempts.ts'
+import { RedisCaptchas } from './captchas.ts'
 import { commandsOn, readCommands } from './commands/commands-on-client.ts'
 import { createKeys } from './commands/key-names.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './commands/key-scripts.ts'
@@ -27,8 +29,8 @@ import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
 import { OnlineWriter } from './online/writes.ts'
 import { type RememberableReads, rememberableReads } from './rememberable.ts'
-import { RedisAttempts, RedisCaptchas, RedisTickets } from './sessions/records.ts'
 import { RedisSessions } from './sessions/sessions.ts'
+import { RedisTickets } from './tickets.ts'
 
 /** Opens the store in Redis (design, section 5). Without Redis it opens, too, and is unavailable until Redis is there. */
 export async function openRedisStore(

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
 import { createLineWriter, createLog, type Logger } from '../../../src/base/log/log.ts'
-import { createObservation } from '../../../src/http/server/observe.ts'
+import { createObservation } from '../../../src/http/server/count-and-log.ts'
 import { fc } from '../../support/random.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { SUPER_ADMIN } from '../../../session/record.ts'
 import type { Written } from '../../notation/written.ts'
-import type { RoleGrants } from '../../schema/login.ts'
+import type { RoleGrants } from '../../schema/permissions.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
 
 const MESSAGE =
