@@ -178,7 +178,7 @@ const KNOWERS: Record<string, RegExp> = {
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^base\/log\/log\.ts$/,
   yaml: /^(settings\/notation\/yaml-(document|faults)|account\/file\/changed-text)\.ts$/,
-  'js-yaml': /^settings\/notation\/yaml(-document)?\.ts$/,
+  'js-yaml': /^settings\/notation\/yaml(-document|-faults)?\.ts$/,
   'json-schema-to-ts': /^(settings\/notation\/notation|http\/.+)\.ts$/,
 }
 

@@ -1,3 +1,4 @@
+import type { YAMLException } from 'js-yaml'
 import { LineCounter, parseDocument, type YAMLError } from 'yaml'
 
 /* The messages of the parser quote the faulty text, which may be a secret: so each kind of fault has its own words here. */
@@ -14,13 +15,26 @@ const WORDS: Partial<Record<YAMLError['code'], string>> = {
 }
 const INVALID = 'invalid YAML; check quotes, brackets and indentation'
 
-/** What is wrong in a text that is not one document of YAML, by lines. The parser that reads it stops at the first fault; this one goes on. */
-export function faultsOfYaml(text: string): { line: number; message: string }[] {
+const UNREAD = 'YAML that is not read here: a key is a text, and values are nested 100 deep at most'
+
+interface YamlFault {
+  /** `null` where it is not known. */
+  line: number | null
+  message: string
+}
+
+/**
+ * What is wrong in a text that is not one document of YAML, by lines. The parser that refused it stops at the first fault;
+ * this one goes on.
+ */
+export function faultsOfYaml(text: string, refusal: YAMLException): YamlFault[] {
   const lines = new LineCounter()
   const { errors, warnings } = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const faults = [...errors, ...warnings].map(({ code, pos }) => ({
     line: lines.linePos(pos[0]).line,
     message: WORDS[code] ?? INVALID,
   }))
-  return faults.length > 0 ? faults : [{ line: 1, message: INVALID }]
+  if (faults.length > 0) return faults
+  const { line = 0 } = refusal.mark ?? {}
+  return [{ line: line === 0 ? null : line + 1, message: UNREAD }]
 }

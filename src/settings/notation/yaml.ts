@@ -48,8 +48,8 @@ function parseYaml(text: string, label: string, folder: string): Written {
     if (!(error instanceof YAMLException)) throw error
     const illegible = new Written(emptySection(), { label, folder })
     illegible.legible = false
-    for (const { line, message } of faultsOfYaml(source))
-      illegible.faults.push({ place: `${label}:${line}`, message, path: [] })
+    for (const { line, message } of faultsOfYaml(source, error))
+      illegible.faults.push({ place: line === null ? label : `${label}:${line}`, message, path: [] })
     return illegible
   }
 }
