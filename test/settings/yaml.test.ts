@@ -98,7 +98,7 @@ t.test('the last of two keys with one name counts, and both are named', t => {
 })
 
 t.test('every fault of a text is named, with its line', t => {
-  const { faults, legible } = parseYamlFile('a: !x 1\nb: @c\nd: "\\q"\n', 'f', '/')
+  const { faults, legible } = parseYamlFile('a: !x 1\nb: @c\nd: "\\q"\nb: 2\n', 'f', '/')
   t.notOk(legible)
   t.match(faults.map(({ place, message }) => `${place} ${message}`).sort(), [
     /^f:1 a tag/,

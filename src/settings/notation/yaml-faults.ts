@@ -8,13 +8,13 @@ const WORDS: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
   BAD_SCALAR_START: 'a value that begins with @ or ` needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; a value that contains one needs quotes',
+  DUPLICATE_KEY: 'a key that is written twice in its section; join both, or remove one',
   MISSING_CHAR: 'a quote, a bracket, a comma or the space after a colon is missing',
   MULTIPLE_DOCS: 'a second document begins; remove the line with ---',
   TAB_AS_INDENT: 'a tab as indentation; use spaces',
   TAG_RESOLVE_FAILED: 'a tag; a value that begins with ! needs quotes',
 }
 const INVALID = 'invalid YAML; check quotes, brackets and indentation'
-
 const UNREAD = 'YAML that is not read here: a key is a text, and values are nested 100 deep at most'
 
 interface YamlFault {
