@@ -100,10 +100,12 @@ t.test('the last of two keys with one name counts, and both are named', t => {
 t.test('every fault of a text is named, with its line', t => {
   const { faults, legible } = parseYamlFile('a: !x 1\nb: @c\nd: "\\q"\nb: 2\n', 'f', '/')
   t.notOk(legible)
-  t.match(faults.map(({ place, message }) => `${place} ${message}`).sort(), [
-    /^f:1 a tag/,
-    /^f:2 a value that begins with @/,
-    /^f:3 an escape/,
+  const said = faults.map(({ place, message }) => `${place} ${message.split(/[;,]/)[0]}`)
+  t.strictSame(said.sort(), [
+    'f:1 a tag',
+    'f:2 a value that begins with @ or ` needs quotes',
+    'f:3 an escape that YAML does not know',
+    'f:4 a key that is written twice in its section',
   ])
   t.end()
 })

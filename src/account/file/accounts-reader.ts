@@ -18,7 +18,7 @@ const AT_ONCE = 16
 
 /**
  * Reads the texts of one file. An account that stands in the next text as it stood in the last is not parsed again, and
- * what is new is parsed with pauses: 10 000 accounts take about a second, in which a worker answers requests.
+ * what is new is parsed with pauses: 10 000 accounts take more than a second, in which a worker answers requests.
  */
 export class AccountsReader {
   readonly #path: string
