@@ -1,4 +1,4 @@
-import { type LoginType, SIDES } from '../session/sides.ts'
+import { bySide, type LoginType, SIDES } from '../session/sides.ts'
 import type { AccessRule } from './address-rules.ts'
 import type { Exception } from './exceptions.ts'
 import { type PageRule, pageOf } from './page-rules.ts'
@@ -44,12 +44,13 @@ export interface Verdict {
   readonly page?: PageRule
 }
 
-/** The specification's pattern. `\d` is ASCII only, and the segment counts only when a slash follows it. */
-const FIRST_SEGMENT = /^\/api\/v\d+\/([^/]+)\//
+/** The specification's pattern for a first segment. `\d` is ASCII only, and the segment counts only when a slash follows it. */
+const withFirst = (segment: string): RegExp => new RegExp(`^/api/v\\d+/${segment}/`)
+
+const PUBLIC = withFirst('public')
+const OF_SIDE = bySide(type => withFirst(SIDES[type].section))
 const PUBLIC_SECTION = /^\/api\/v\d+\/public\/([^/]+)\//
 const VERSIONED = /^\/api\/v\d+(?:\/|$)/
-
-const firstSegment = (path: string): string | undefined => FIRST_SEGMENT.exec(path)?.[1]
 
 /** What the specification's table says. */
 const SPECIFIED: readonly Rule[] = [
@@ -79,14 +80,14 @@ const SPECIFIED: readonly Rule[] = [
     side: 'CONSUMER',
     carries: 'everything',
     exceptable: true,
-    applies: path => firstSegment(path) === SIDES.CONSUMER.section,
+    applies: path => OF_SIDE.CONSUMER.test(path),
   },
   {
     number: 5,
     side: 'BUSINESS',
     carries: 'everything',
     exceptable: true,
-    applies: path => firstSegment(path) === SIDES.BUSINESS.section,
+    applies: path => OF_SIDE.BUSINESS.test(path),
   },
   {
     number: 6,
@@ -116,7 +117,7 @@ const VERDICTS: readonly Verdict[] = SPECIFIED.map(rule => ({ need: rule.side ??
 export const verdictOfSide = (side: LoginType): Verdict => VERDICTS.find(({ need }) => need === side)!
 
 function isPublic(path: string, { publicSections }: PathRules): boolean {
-  if (firstSegment(path) !== 'public') return false
+  if (!PUBLIC.test(path)) return false
   if (publicSections === 'any') return true
   const section = PUBLIC_SECTION.exec(path)?.[1]
   return section !== undefined && publicSections.has(section)
