@@ -13,11 +13,15 @@ export function asToken(text: unknown): Token | null {
   return COMPACT.test(text) ? (text as Token) : null
 }
 
+export const SCHEME = 'bearer '
+
+/** A header's value without the scheme `Bearer`, in any case and with one space; other values are unchanged. */
+export const withoutScheme = (value: string): string => (/^bearer /i.test(value) ? value.slice(SCHEME.length) : value)
+
 /**
  * Reads the token from a header's value: `Bearer <token>` with the scheme in any case and one space, or, for existing
  * clients, the token alone. `null` for anything else.
  */
 export function readBearer(value: unknown): Token | null {
-  if (typeof value !== 'string') return null
-  return asToken(/^bearer /i.test(value) ? value.slice('bearer '.length) : value)
+  return typeof value === 'string' ? asToken(withoutScheme(value)) : null
 }

@@ -2,6 +2,7 @@ import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { createRecent } from '../base/recent.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
+import { SCHEME, withoutScheme } from './bearer.ts'
 
 /*
  * A key: `dgb_<id>_<secret><checksum>` for the B side, `dgc_…` for the C side. The id names the key in lists, logs and the store.
@@ -58,8 +59,9 @@ function readKey(text: string): Key | null {
 
 /** Reads a key from the value of a header: `Bearer <key>` with the scheme in any case and one space, or the key alone. */
 export function readBearerKey(value: unknown): Key | null {
-  if (typeof value !== 'string') return null
-  return asKey(/^bearer /i.test(value) ? value.slice('bearer '.length) : value)
+  // Most values are tokens, which are longer.
+  if (typeof value !== 'string' || value.length > SCHEME.length + KEY_LENGTH) return null
+  return asKey(withoutScheme(value))
 }
 
 const IN_TEXT = /dg[bc]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}/g
