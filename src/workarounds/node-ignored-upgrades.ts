@@ -1,4 +1,5 @@
-import { IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { ClientMessage } from './node-empty-requests.ts'
 
 /*
  * Seen in: Node 20.20.2. With a listener of `upgrade`, Node takes every connection away from HTTP whose request names a protocol,
@@ -14,7 +15,7 @@ const ASKED = Symbol('asked')
  * A request that counts as an upgrade only if it requests a WebSocket. Every other `Upgrade` is ignored (RFC 9110 7.8), as it
  * is by a server without upgrades.
  */
-export class UpgradableMessage extends IncomingMessage {
+export class UpgradableMessage extends ClientMessage {
   declare [ASKED]: boolean | null
 
   get upgrade(): boolean {

@@ -4,6 +4,7 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fas
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Certificate } from '../../settings/tls.ts'
+import { ClientMessage } from '../../workarounds/node-empty-requests.ts'
 import { UpgradableMessage } from '../../workarounds/node-ignored-upgrades.ts'
 import { originFormOf } from './absolute-form.ts'
 import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
@@ -127,7 +128,7 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
     connectionsCheckingInterval: 1000,
     // Node would refuse it with its own message.
     requireHostHeader: false,
-    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
+    IncomingMessage: hasWebSockets ? UpgradableMessage : ClientMessage,
   }
   if (certificate === null) return { http: limits }
   return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
