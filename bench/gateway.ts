@@ -56,6 +56,8 @@ export interface GatewayOptions {
   main?: string
   /** Options of Node, to profile with. */
   nodeOptions?: readonly string[]
+  /** A program that runs Node, with its options. */
+  under?: readonly string[]
 }
 
 /** Whether the present version has a setting. */
@@ -93,8 +95,8 @@ export async function prepareGateway(
     INTERNAL__SECRET: SECRETS.internal,
     ...(options.identity !== undefined && { IDENTITY__KEY_FILE: writeIdentityKey(folder) }),
   }
-  const { nodeOptions = [], main = MAIN } = options
-  const command = [process.execPath, ...nodeOptions, main, 'start', '--config', 'gateway.yaml']
+  const { nodeOptions = [], main = MAIN, under = [] } = options
+  const command = [...under, process.execPath, ...nodeOptions, main, 'start', '--config', 'gateway.yaml']
   const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
   return { url, internal, folder, data, redis: options.redis, environment, command }
 }

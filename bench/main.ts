@@ -3,6 +3,7 @@ import { ENDS_HELP, ends } from './ends.ts'
 import { FLEET_HELP, fleet } from './fleet.ts'
 import { GOALS_HELP, goals } from './goals.ts'
 import { GROWTH_HELP, growth } from './growth.ts'
+import { INSTRUCTIONS_HELP, instructions } from './instructions.ts'
 import { JOURNAL_HELP, journal } from './journal.ts'
 import { LIMITS_HELP, limits } from './limits.ts'
 import { LOGIN_HELP, login } from './login.ts'
@@ -33,7 +34,8 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${LIMITS_HELP}
   ${UPHEAVAL_HELP}
   ${SOAK_HELP}
-  ${PROFILE_HELP}`
+  ${PROFILE_HELP}
+  ${INSTRUCTIONS_HELP}`
 
 const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   proxy,
@@ -52,6 +54,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   upheaval,
   soak,
   profile,
+  instructions,
 }
 
 const [what = '', ...words] = process.argv.slice(2)

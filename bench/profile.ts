@@ -52,7 +52,11 @@ async function run(scene: Scene, store: string, seconds: number, lines: number):
   )
 }
 
-async function storeOptions(scene: Scene, store: string): Promise<GatewayOptions & { keys?: readonly string[] }> {
+/** A gateway with a store by its name, and the keys of its programs where it has them. */
+export async function storeOptions(
+  scene: Scene,
+  store: string,
+): Promise<GatewayOptions & { keys?: readonly string[] }> {
   if (store === 'embedded') return {}
   if (store === 'keys') return gatewayWithKeys(scene, CLIENTS)
   const redis = (await startRedis(scene))?.url
