@@ -52,10 +52,12 @@ export async function instructions(words: string[]): Promise<void> {
   if (programNamed('callgrind_control') === null) throw new Error('install valgrind, which counts')
   await onScene(async scene => {
     const upstream = await startUpstream(scene, false)
-    const counted = [count(scene, 'this', { upstream, store, extent, core: GATEWAY_CORE })]
+    const shared = { upstream, store, extent }
+    const counted = [scene.part(part => count(part, 'this', { ...shared, core: GATEWAY_CORE }))]
     if (beside !== undefined) {
-      const main = join(resolve(beside), 'dist/main.js')
-      counted.push(count(scene, basename(resolve(beside)), { upstream, store, extent, core: OTHER_CORE, main }))
+      const other = resolve(beside)
+      const main = join(other, 'dist/main.js')
+      counted.push(scene.part(part => count(part, basename(other), { ...shared, core: OTHER_CORE, main })))
     }
     const rows = await Promise.all(counted)
     console.log(`${store}: instructions of a request; collections of garbage make windows differ:\n`)
@@ -69,13 +71,13 @@ interface Counted extends Pick<GatewayOptions, 'main' | 'core'> {
   extent: Extent
 }
 
-/** Counts on a gateway of its own; answers a row of the table. */
+/** Counts on a gateway and a store of its own; answers a row of the table. */
 async function count(scene: Scene, name: string, { store, extent, ...rest }: Counted): Promise<string[]> {
   const { windows, requests, warmUp } = extent
   const { keys, ...options } = await storeOptions(scene, store)
-  const counts = join(scene.folder, `instructions-${name}`)
+  const counts = join(scene.folder, 'instructions')
   const under = [programNamed('valgrind')!, ...COUNTING, `--callgrind-out-file=${counts}`]
-  const gateway = await startGateway(scene, `gateway-${name}`, { ...options, ...rest, under })
+  const gateway = await startGateway(scene, 'gateway', { ...options, ...rest, under })
   const tokens = keys ?? (await logIn(gateway, CLIENTS))
   await send(gateway, tokens, warmUp)
   const pid = String(gateway.pid)
