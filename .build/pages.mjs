@@ -1,8 +1,9 @@
-// The part of `npm run build` that is not compiled: the files of our pages, and those that they need from other packages.
-// The packages themselves are not needed to run the gateway.
+// The part of `npm run build` that makes our pages: joins their modules and style sheets, so that a browser loads few files, and
+// copies those that they need from other packages. The packages themselves are not needed to run the gateway.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
 
 const root = dirname(import.meta.dirname)
 const { resolve } = createRequire(import.meta.url)
@@ -21,14 +22,33 @@ const VENDORED = {
   'LICENSE-redoc': ['redoc', 'LICENSE'],
 }
 
-// Not the settings of the compiler, which checks the scripts of the console.
-const isServed = file => basename(file) !== 'tsconfig.json'
+/** The documents of the console and of the sign-in, and what they load: each of these is one file for the browser. */
+const DOCUMENTS = ['index.html', 'sign-in/page.html', 'sign-in/sign-out.html']
+const JOINED = [
+  { out: 'main', in: 'src/console/main.css' },
+  { out: 'main', in: 'src/console/main.js' },
+  { out: 'proof-worker', in: 'src/console/sign-in/proof-worker.js' },
+  { out: 'sign-in', in: 'src/console/sign-in/sign-in.css' },
+  { out: 'sign-in', in: 'src/console/sign-in/page.js' },
+  { out: 'sign-out', in: 'src/console/sign-in/sign-out.js' },
+]
 
-for (const folder of ['console', 'http/pages/documents']) {
-  const to = join(root, 'dist', folder)
-  rmSync(to, { recursive: true, force: true })
-  cpSync(join(root, 'src', folder), to, { recursive: true, filter: isServed })
-}
+const pages = join(root, 'dist/console')
+rmSync(pages, { recursive: true, force: true })
+await build({
+  entryPoints: JOINED,
+  outdir: pages,
+  bundle: true,
+  format: 'esm',
+  target: 'es2023',
+  charset: 'utf8',
+  absWorkingDir: root,
+})
+for (const name of DOCUMENTS) cpSync(join(root, 'src/console', name), join(pages, name))
+
+const documents = join(root, 'dist/http/pages/documents')
+rmSync(documents, { recursive: true, force: true })
+cpSync(join(root, 'src/http/pages/documents'), documents, { recursive: true })
 
 const vendor = join(root, 'dist/vendor')
 rmSync(vendor, { recursive: true, force: true })

@@ -204,7 +204,7 @@ t.test('a logo is served with its type', async t => {
 
 t.test('without browser sessions no path of the sign-in is served', async t => {
   const fixture = await openFixture(t)
-  for (const path of ['/sign-in/b/', '/sign-out/b', '/sign-in/files/api.js', '/sign-in/b/session'])
+  for (const path of ['/sign-in/b/', '/sign-out/b', '/sign-in/files/sign-in.js', '/sign-in/b/session'])
     t.equal((await fixture.get(path)).status, 404, path)
   t.notMatch((await fixture.get('/console/settings.json')).json(), { keeps_cookie: true })
 })

@@ -28,6 +28,9 @@ export interface Asset {
   cache?: 'no-store' | 'public, max-age=300'
 }
 
+/** A file of a page, which `npm run build` makes. */
+export const ofPage = (name: string): URL => new URL(`../../../dist/console/${name}`, import.meta.url)
+
 /** Files that `npm run build` takes out of other packages. */
 export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${name}`, import.meta.url)
 

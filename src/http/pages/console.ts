@@ -7,7 +7,7 @@ import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { keepsCookies, keysOf, providersOf } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/failure-texts.ts'
-import { serveAsset, vendored } from './assets.ts'
+import { ofPage, serveAsset, vendored } from './assets.ts'
 import { withForm } from './security-headers.ts'
 
 /** The file of the page that comes from another package: SM2 in the browser. */
@@ -22,7 +22,11 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
   })
   const providers = providersOf(settings, 'BUSINESS')
   const hasProviders = providers.length > 0
-  serveAsset(app, { path: '/console/', from: ours('index.html'), ...(hasProviders && { helmet: withForm(providers) }) })
+  serveAsset(app, {
+    path: '/console/',
+    from: ofPage('index.html'),
+    ...(hasProviders && { helmet: withForm(providers) }),
+  })
   for (const file of CONSOLE_FILES) serveAsset(app, { path: `/console/${file}`, from: sourceOf(file) })
   const shown = {
     ...pageSettings(settings, profile, 'BUSINESS'),
@@ -41,10 +45,8 @@ function keyLimits(settings: Settings, type: LoginType) {
   return { max_days: daysOf(max_age), max_per_user, overlap_seconds: Math.floor(overlap / 1000) }
 }
 
-const ours = (name: string): URL => new URL(`../../console/${name}`, import.meta.url)
-
 /** Where a file of the pages for people is. */
-export const sourceOf = (file: string): URL => (file === VENDORED ? vendored(file) : ours(file))
+export const sourceOf = (file: string): URL => (file === VENDORED ? vendored(file) : ofPage(file))
 
 /** The settings of the gateway for a page of a side; all of them are public. */
 export function pageSettings(settings: Settings, profile: Profile, type: LoginType) {

@@ -35,9 +35,7 @@ const pageOf = (locale: Locale, { title, text, link, href, target }: ShortPage):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${inLocale(title, locale)}</title>
-<link rel="stylesheet" href="/sign-in/files/styles/theme.css">
-<link rel="stylesheet" href="/sign-in/files/styles/layout.css">
-<link rel="stylesheet" href="/sign-in/files/styles/sign-in.css">
+<link rel="stylesheet" href="/sign-in/files/sign-in.css">
 </head>
 <body>
 <main class="whole-page">

@@ -15,7 +15,7 @@ import type { Session } from '../../side/side.ts'
 import { cookiesOfClient, renewCookie, type Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
-import { serveAsset } from './assets.ts'
+import { ofPage, serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
 import { withForm } from './security-headers.ts'
 
@@ -29,8 +29,8 @@ export interface SignInOptions {
   providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
 }
 
-const PAGE = new URL('../../console/sign-in/page.html', import.meta.url)
-const SIGN_OUT_PAGE = new URL('../../console/sign-in/sign-out.html', import.meta.url)
+const PAGE = ofPage('sign-in/page.html')
+const SIGN_OUT_PAGE = ofPage('sign-in/sign-out.html')
 
 /** The page that opened it may still talk to the page that it leads to. */
 const IN_A_POPUP = { crossOriginOpenerPolicy: false } as const

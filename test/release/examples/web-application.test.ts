@@ -145,7 +145,7 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
     t.test('serves the sign-in beside it, and no other page of the gateway', async t => {
       for (const [path, type] of [
         ['/sign-in/b/', /html/],
-        ['/sign-in/files/sign-in/page.js', /javascript/],
+        ['/sign-in/files/sign-in.js', /javascript/],
         ['/sign-out/b', /html/],
         ['/favicon.ico', /icon/],
         ['/api/v1/public/b/captcha', /json/],
