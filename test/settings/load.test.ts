@@ -48,6 +48,11 @@ t.test('durations arrive as milliseconds and switches as booleans', async t => {
   t.equal(settings.login.rate_limit, 'off')
 })
 
+t.test('a time zone is a name of today, an older one, or in other letters', async t => {
+  for (const timezone of ['UTC', 'utc', 'GMT', 'Asia/Shanghai', 'europe/berlin', 'US/Pacific', 'Asia/Calcutta'])
+    t.equal(settingsOf(t, `timezone: ${timezone}\n`).timezone, timezone)
+})
+
 t.test('paths are relative to the file that holds them, data to the working directory', async t => {
   const folder = folderWith(t, {})
   mkdirSync(join(folder, 'etc'))
