@@ -51,8 +51,8 @@ t.test('no file of the pages is unused', async t => {
   const sheets = ['main.css', 'sign-in/sign-in.css']
   const modules = ['main.js', 'sign-in/page.js', 'sign-in/sign-out.js'].flatMap(module => [...loadedBy(module)])
   const used = new Set([...sheets, ...sheets.flatMap(importedBy), ...modules])
-  const isMissing = (file: string): boolean => /\.(?:js|css)$/.test(file) && !used.has(file)
-  t.same(FILES.filter(isMissing), [])
+  const isUnused = (file: string): boolean => /\.(?:js|css)$/.test(file) && !used.has(file)
+  t.same(FILES.filter(isUnused), [])
 })
 
 t.test('the page never makes markup of data, and runs nothing but its files', async t => {
