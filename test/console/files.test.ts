@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
@@ -34,16 +34,21 @@ const importedBy = (sheet: string): string[] =>
     join(dirname(sheet), imported!).replaceAll(sep, '/'),
   )
 
-/** The files that a built document names, and the module of its worker, which computes the proof of a sign-in. */
-function namedBy(document: string, isSigningIn = true): string[] {
-  const text = readFileSync(join(ROOT, 'dist/console', document), 'utf8')
-  const named = [...text.matchAll(/(?:src|href)="(?:[\w./-]*\/)?([\w-]+\.(?:js|css))"/g)].map(([, name]) => name!)
-  return isSigningIn ? [...named, 'proof-worker.js'] : named
+const BUILT = join(ROOT, 'dist/console')
+
+/** The files that a built file names: a document its scripts and style sheets, a script the modules of its workers. */
+function namedBy(file: string): string[] {
+  if (!existsSync(join(BUILT, file))) return []
+  const text = readFileSync(join(BUILT, file), 'utf8')
+  const named = [...text.matchAll(/(?:(?:src|href)=|new URL\()"(?:[\w./-]*\/)?([\w-]+\.(?:js|css))"/g)].map(
+    ([, name]) => name!,
+  )
+  return [...named, ...named.flatMap(namedBy)]
 }
 
 t.test('the lists of open paths hold what the pages need, and nothing else', async t => {
   t.same([...CONSOLE_FILES], namedBy('index.html').sort())
-  const ofSignIn = [...namedBy('sign-in/page.html'), ...namedBy('sign-in/sign-out.html', false)]
+  const ofSignIn = ['sign-in/page.html', 'sign-in/sign-out.html'].flatMap(namedBy)
   t.same([...SIGN_IN_FILES], [...new Set(ofSignIn)].sort())
 })
 
