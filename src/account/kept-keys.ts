@@ -9,8 +9,8 @@ export interface AccountKeys {
    */
   endOthers(owner: string, version: string | null | undefined, origin?: Origin): Promise<void>
   /**
-   * Lets the keys of a user outlive a change of the own password, which `store` stores and `next` will be the version of. Answers what
-   * `store` answers.
+   * Lets the keys of a user that are valid with the version of the account outlive a change of the own password, which `store`
+   * stores and `next` will be the version of. Answers what `store` answers.
    */
   keptThrough(
     account: Pick<Account, 'id' | 'username' | 'credentialVersion'>,

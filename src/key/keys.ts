@@ -147,11 +147,13 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
     }
   }
 
-  /** Replaces the versions of the account with which the keys of an owner are valid. */
-  async function setVersions(owner: string, versions: readonly string[]): Promise<void> {
+  /** Makes the keys of an owner that are valid with the present version valid with the next one, too. */
+  async function renew(owner: string, present: string, next: string): Promise<void> {
     for (const { isSucceeded: _, usedAt: __, ...credential } of await credentials.of(type, owner)) {
       const key = readKey(credential)
-      if (key === null || key.versions.length === 0) continue
+      // A reset has made the others invalid for good, also where no gateway has ended them.
+      if (key === null || !key.versions.includes(present)) continue
+      const versions = [present, next]
       await credentials.rewrite(type, key.id, credential.text, writeKey({ ...recordOf(key), versions }))
     }
   }
@@ -159,15 +161,15 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
   return {
     endOthers,
     /**
-     * Lets the keys of a user outlive a change that the user makes of the own password: `store` stores it. They carry both versions
-     * from before the change on, because a worker may read it later than another one.
+     * Lets the valid keys of a user outlive a change that the user makes of the own password: `store` stores it. They carry both
+     * versions from before the change on, because a worker may read it later than another one.
      */
     async keptThrough(
       { id, credentialVersion }: Owner,
       next: string | undefined,
       store: () => Promise<boolean>,
     ): Promise<boolean> {
-      if (credentialVersion !== undefined && next !== undefined) await setVersions(id, [credentialVersion, next])
+      if (credentialVersion !== undefined && next !== undefined) await renew(id, credentialVersion, next)
       return store()
     },
   }
