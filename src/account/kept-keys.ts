@@ -9,6 +9,11 @@ export interface AccountKeys {
    */
   endOthers(owner: string, version: string | null | undefined, origin?: Origin): Promise<void>
   /**
+   * The owners of keys that `endOthers` ends with the version of their account, some at a time; one may come twice. `versionOf` is
+   * called for the owner of each key of the side.
+   */
+  ownersOfOthers(versionOf: (owner: string) => string | null | undefined): AsyncIterable<string[]>
+  /**
    * Lets the keys of a user that are valid with the version of the account outlive a change of the own password, which `store`
    * stores and `next` will be the version of. Answers what `store` answers.
    */

@@ -2,7 +2,7 @@ import type { Account, AccountSource } from '../account/source.ts'
 import type { Clock } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { createRecent } from '../base/recent.ts'
-import type { StoredKey } from './record.ts'
+import { isValidWith, type StoredKey } from './record.ts'
 
 /**
  * The account of the owner of a key, as it is now; `null` while it is not there or not ACTIVE, and if its password or second factor
@@ -62,7 +62,5 @@ function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
 const valid = (key: StoredKey, account: Account | null): Account | null =>
   account !== null && isHolder(key, account) ? account : null
 
-function isHolder({ versions }: StoredKey, { status, credentialVersion }: Account): boolean {
-  if (status !== 'ACTIVE') return false
-  return credentialVersion === undefined || versions.length === 0 || versions.includes(credentialVersion)
-}
+const isHolder = (key: StoredKey, { status, credentialVersion }: Account): boolean =>
+  status === 'ACTIVE' && isValidWith(key, credentialVersion)

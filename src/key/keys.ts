@@ -7,7 +7,7 @@ import type { LoginType } from '../session/sides.ts'
 import { eventNames } from '../side/event-names.ts'
 import type { CredentialStore, ListedCredential } from '../store/credentials.ts'
 import { digestOfSecret, makeKey, partsOf } from '../token/key-form.ts'
-import { type KeyMaker, type KeyRecord, readKey, recordOf, type StoredKey, writeKey } from './record.ts'
+import { isValidWith, type KeyMaker, type KeyRecord, readKey, recordOf, type StoredKey, writeKey } from './record.ts'
 
 /** Times in milliseconds. */
 export interface KeySettings {
@@ -139,11 +139,18 @@ type Named = Pick<StoredKey, 'id' | 'owner' | 'username'>
 function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
   /** Ends the keys of an owner that are not valid with a version of the account; all of them where there is no account. */
   async function endOthers(owner: string, version: string | null | undefined, origin: Origin = {}): Promise<void> {
-    if (version === undefined) return
     for (const key of listed(await credentials.of(type, owner))) {
-      if (version !== null && (key.versions.length === 0 || key.versions.includes(version))) continue
+      if (isValidWith(key, version)) continue
       if (await credentials.remove(type, owner, key.id))
         announce('key-revoked', key, { ...origin, reason: 'account-changed' })
+    }
+  }
+
+  /** The owners of keys that are not valid with the version of their account, some at a time; one may come twice. */
+  async function* ownersOfOthers(versionOf: (owner: string) => string | null | undefined): AsyncGenerator<string[]> {
+    for await (const some of credentials.all(type)) {
+      const keys = some.map(readKey).filter(key => key !== null && !isValidWith(key, versionOf(key.owner)))
+      yield [...new Set(keys.map(key => key!.owner))]
     }
   }
 
@@ -160,6 +167,7 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
 
   return {
     endOthers,
+    ownersOfOthers,
     /**
      * Lets the valid keys of a user outlive a change that the user makes of the own password: `store` stores it. They carry both
      * versions from before the change on, because a worker may read it later than another one.

@@ -34,6 +34,10 @@ export interface StoredKey extends KeyRecord {
   readonly expiresAt: number
 }
 
+/** Whether a key is valid with a version of its owner's account: `null` without an account, `undefined` where there are no versions. */
+export const isValidWith = ({ versions }: Pick<KeyRecord, 'versions'>, version: string | null | undefined): boolean =>
+  version === undefined || (version !== null && (versions.length === 0 || versions.includes(version)))
+
 export const writeKey = (record: KeyRecord): string => JSON.stringify(record)
 
 /** `null` for a credential of another kind. */

@@ -17,7 +17,7 @@ export interface AccountWatchOptions {
   changes: AccountChanges
   online: Pick<OnlineUsers, 'users'>
   /** `null` where users have none. */
-  keys: Pick<AccountKeys, 'endOthers'> | null
+  keys: Pick<AccountKeys, 'endOthers' | 'ownersOfOthers'> | null
   log: Logger
   /** Called when the accounts are known for the first time. */
   known?: () => void
@@ -29,15 +29,16 @@ export interface AccountWatchOptions {
  *
  * - An account changes while the gateway runs: all of its sessions end, but those that carry its present version, because
  *   they began after the change. Also those end that carry no version.
- * - The gateway starts, or can read its accounts for the first time: every session that carries a version is compared with
- *   its account. So a change takes effect that was made while no gateway ran. Sessions without a version stay.
+ * - The gateway starts, or can read its accounts for the first time: every session that carries a version, and every key, is
+ *   compared with its account. So a change takes effect that was made while no gateway ran. Sessions without a version stay.
  *
  * Every worker of every gateway does this for itself, and the result is the same. Gateways with different accounts, as in
  * the middle of a roll-out, do not end the same sessions again and again: a gateway acts when its own file changes or when
  * it starts, and never because of another one. A session lives until a gateway finds that its account differs from the one
  * that signed in, so the strictest file decides: a gateway with an old file that starts in the middle ends the sessions of
- * accounts that it does not know, and their users sign in again. What the store refuses is tried again until it is done. A start finds
- * the sessions through the online users: with Redis, a session that these have lost is compared at a later start only.
+ * accounts that it does not know, and their users sign in again; it ends their keys, too, which are made again. What the store
+ * refuses is tried again until it is done. A start finds the sessions through the online users: with Redis, a session that these
+ * have lost is compared at a later start only.
  */
 export class AccountWatch {
   readonly #side: AccountWatchOptions['side']
@@ -109,15 +110,25 @@ export class AccountWatch {
   }
 
   async #compareAll(): Promise<void> {
-    for await (const userIds of this.#online.users(this.#side.type)) {
+    await this.#compare(this.#online.users(this.#side.type), id => this.#end(id, null))
+    // Also of owners who are not online.
+    if (this.#keys !== null)
+      await this.#compare(
+        this.#keys.ownersOfOthers(id => this.#credentialVersionOf(id)),
+        id => this.#endKeys(id),
+      )
+    if (!this.#isClosed) this.#isCompared = true
+  }
+
+  async #compare(users: AsyncIterable<string[]>, end: (id: string) => Promise<void>): Promise<void> {
+    for await (const userIds of users) {
       for (let i = 0; i < userIds.length; i += AT_ONCE) {
         // The comparison may take long; a change does not wait for it.
         await this.#endPending()
         if (this.#isClosed) return
-        await Promise.all(userIds.slice(i, i + AT_ONCE).map(id => this.#end(id, null)))
+        await Promise.all(userIds.slice(i, i + AT_ONCE).map(end))
       }
     }
-    this.#isCompared = true
   }
 
   /** `change` is the reason for sessions that carry no version; `null` spares them. */
@@ -129,12 +140,16 @@ export class AccountWatch {
     if (change !== null) await this.#endKeys(id)
   }
 
-  /** A start compares no keys: each is compared when it is used. */
   async #endKeys(id: string): Promise<void> {
     if (this.#keys === null) return
+    // Another process of the gateway may have read a later state of the accounts, in which a key was made.
     await this.#changes.refresh()
+    await this.#keys.endOthers(id, this.#credentialVersionOf(id))
+  }
+
+  #credentialVersionOf(id: string): string | null | undefined {
     const account = this.#changes.accountOf(id)
-    await this.#keys.endOthers(id, account === null ? null : account.credentialVersion)
+    return account === null ? null : account.credentialVersion
   }
 }
 

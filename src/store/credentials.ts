@@ -53,6 +53,12 @@ export interface CredentialStore {
   page(type: LoginType, offset: number, limit: number): Promise<CredentialPage>
 
   /**
+   * Every live credential of a side, some at a time and unordered, also while others are added and ended. One that lives from the
+   * first batch to the last is included, perhaps twice.
+   */
+  all(type: LoginType): AsyncIterable<Credential[]>
+
+  /**
    * Stores `next` in the place of a live credential of the same owner, which lives on until `until`, or until its own end if that
    * is earlier, and no longer counts. `false`, and nothing is changed, if it is not live, of another owner, or was succeeded before:
    * of several simultaneous calls one succeeds.

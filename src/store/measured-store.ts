@@ -89,6 +89,7 @@ function measureCredentials(credentials: CredentialStore, timed: Timed): Credent
     rewrite: (type, id, from, to) => credentials.rewrite(type, id, from, to),
     of: (type, owner) => credentials.of(type, owner),
     page: (type, offset, limit) => credentials.page(type, offset, limit),
+    all: type => credentials.all(type),
     used: (type, id, at) => credentials.used(type, id, at),
   }
 }

@@ -9,6 +9,7 @@ import { createLog } from '../../src/base/log/log.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { type Call, call } from '../support/client.ts'
 import { ADMIN, type Fixture, openFixture, sm2KeyPath, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { makeOwnKey } from '../support/keys.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -166,7 +167,7 @@ async function openAnother(fixture: Fixture, path = fileOf(fixture)) {
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(
-    `a change that was made while no gateway ran ends the sessions after the start: ${store} store`,
+    `a change that was made while no gateway ran ends the sessions and keys after the start: ${store} store`,
     { skip },
     async t => {
       const fixture = await openFixture(t, { store })
@@ -177,6 +178,7 @@ for (const store of ['embedded', 'redis'] as const) {
       for (const username of names) {
         ids.set(username, add(path, username))
         tokens.set(username, await signIn(fixture, username))
+        await makeOwnKey(fixture, tokens.get(username)!, {}, PASSWORD)
       }
       // A backend signed it in, as versions before did everybody: nothing tells what its account was then.
       const unknown = (await fixture.operate('business', 'login', { user_id: ids.get('removed') })).data.token
@@ -201,6 +203,9 @@ for (const store of ['embedded', 'redis'] as const) {
         ['locked', [['account-changed', 1]]],
         ['changed', [['password-changed', 1]]],
       ])
+      const keysOf = async (name: string) => (await fixture.store.credentials.of('BUSINESS', ids.get(name)!)).length
+      for (const name of ['removed', 'changed']) t.ok(await until(async () => (await keysOf(name)) === 0), name)
+      for (const name of ['kept', 'renamed', 'locked']) t.equal(await keysOf(name), 1, name)
     },
   )
 }

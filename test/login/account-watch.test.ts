@@ -9,17 +9,24 @@ import { until } from '../support/until.ts'
 
 const version = (password: string): string => versionOf({ passwordHash: password, extra: {} })
 
-/** Accounts that a test changes, and sessions by login id, each with the version that it carries. */
-function open(sessions: Record<string, (string | null)[]>) {
+/**
+ * Accounts that a test changes, and sessions by login id, each with the version that it carries; and the key of an owner by login id,
+ * with the version with which it is valid.
+ */
+function open(sessions: Record<string, (string | null)[]>, keys: Map<string, string> = new Map()) {
   const present = new Map<string, string>()
   /** What another process has read already. */
   const unread = new Map<string, string>()
   const logged: string[] = []
-  const failures = { left: 0 }
+  const failures = { left: 0, ofKeys: 0 }
   let changed: ChangedAccounts | null = null
   const changes: AccountChanges = {
     versionOf: id => present.get(id) ?? null,
-    accountOf: () => null,
+    accountOf: id => {
+      const credentialVersion = present.get(id)
+      if (credentialVersion === undefined) return null
+      return { id, username: id, status: 'ACTIVE', extra: {}, credentialVersion }
+    },
     async refresh() {
       for (const [id, version] of unread) present.set(id, version)
     },
@@ -31,7 +38,15 @@ function open(sessions: Record<string, (string | null)[]>) {
   }
   const watch = new AccountWatch({
     changes,
-    keys: null,
+    keys: {
+      async *ownersOfOthers(versionOf) {
+        for (const [owner, carried] of keys) if (versionOf(owner) !== carried) yield [owner]
+      },
+      async endOthers(owner, version) {
+        if (failures.ofKeys-- > 0) throw new Unavailable('the store')
+        if (keys.get(owner) !== version) keys.delete(owner)
+      },
+    },
     side: {
       type: 'BUSINESS',
       async kickoutWhere(id, reasonOf, _, readAgain) {
@@ -76,6 +91,23 @@ t.test('what a failing store refuses is tried again until the sessions have ende
   present.delete('a')
   t.ok(await until(() => sessions.a!.length === 0))
   t.same([...new Set(logged)], ['sessions of changed accounts could not be ended; this is tried again'])
+})
+
+t.test('a start ends the keys of accounts that changed before it, though their owners are not online', async t => {
+  const keys = new Map(['removed', 'reset', 'kept', 'later'].map(owner => [owner, version('1')]))
+  const { present, unread, failures, watch, notify } = open({ kept: [version('1')] }, keys)
+  t.teardown(() => watch.close())
+  present.set('reset', version('2')).set('kept', version('1'))
+  unread.set('later', version('1'))
+  failures.ofKeys = 1
+  notify(null)
+  t.ok(await until(() => keys.size === 2))
+  t.same([...keys.keys()], ['kept', 'later'], 'another process has read the account of the last one')
+  unread.clear()
+  present.clear()
+  notify(new Map([['kept', 'account-changed']]))
+  t.ok(await until(() => keys.size === 1))
+  t.same([...keys.keys()], ['later'], 'a change compares no other keys')
 })
 
 t.test('a change ends sessions without a version, and spares those of the present version', async t => {

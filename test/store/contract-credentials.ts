@@ -8,6 +8,8 @@ import { MINUTE, SLACK } from './contract-fixture.ts'
 /** Calls at once, of which a store lets few or one succeed. */
 const AT_ONCE = 64
 const MOST = 20
+/** Of each kind: more than a store reads at once. */
+const MANY = 150
 
 let made = 0
 /** An id of the form of a key's, never the same twice. */
@@ -431,6 +433,36 @@ async function pagesOfCredentials(test: StoreTest): Promise<void> {
     t.equal(all[0]!.isSucceeded, true)
     await fixture.fastForward(MINUTE + SLACK)
     t.same(ids((await credentials.page('BUSINESS', 0, 20)).credentials), [...expected.slice(0, -1), next.id])
+  })
+
+  await test('all credentials of a side are those that live, also while others are ended and added', async (t, fixture) => {
+    const { credentials } = fixture.store
+    const all = async (each: (some: Credential[]) => unknown = () => undefined): Promise<Credential[]> => {
+      const found: Credential[] = []
+      for await (const some of credentials.all('BUSINESS')) {
+        found.push(...some)
+        await each(some)
+      }
+      return found
+    }
+    t.same(await all(), [])
+    const stay = await Promise.all(Array.from({ length: MANY }, (_, i) => added(fixture, `owner-${i}`, 9 * MINUTE)))
+    const go = await Promise.all(Array.from({ length: MANY }, (_, i) => added(fixture, `owner-${i}`, 5 * MINUTE)))
+    const short = await added(fixture)
+    await added(fixture, '1', MINUTE, 'CONSUMER')
+    t.same(new Set(ids(await all())), new Set(ids([...stay, ...go, short])))
+    await fixture.fastForward(MINUTE + SLACK)
+    const goes = new Set(ids(go))
+    const found = await all(async some => {
+      for (const { id, owner } of some) if (goes.has(id)) await credentials.remove('BUSINESS', owner, id)
+      await added(fixture, 'later')
+    })
+    t.strictSame(
+      stay.map(({ id }) => found.find(one => one.id === id)),
+      stay,
+    )
+    t.notOk(ids(found).includes(short.id), 'it has expired')
+    t.same(new Set(ids(await all()).filter(id => goes.has(id))), new Set())
   })
 }
 

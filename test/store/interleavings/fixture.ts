@@ -29,7 +29,7 @@ export type Fate = 'done' | 'unanswered' | 'late' | 'crash'
 const FAULTS: Fate[] = ['unanswered', 'late', 'crash']
 /** A question changes nothing when it is answered late. */
 const FAULTS_OF_QUESTIONS: Fate[] = ['unanswered', 'crash']
-const QUESTION = /^(?:get|read|timeLeft|endOf|someMembers|scanMembers|countMembers|listed|pageEnding) /
+const QUESTION = /^(?:get|read|timeLeft|endOf|someMembers|scanMembers|countMembers|listed|pageEnding|someEnding) /
 
 interface Pending {
   scene: Scene<unknown>

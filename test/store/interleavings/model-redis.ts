@@ -158,6 +158,7 @@ export class ModelRedis {
     },
     removeEndings: (key, members) => this.commands.removeMembers(key, members),
     pageEnding: key => ({ total: this.#members(key).size, members: [...this.#members(key)] }),
+    someEnding: key => ({ next: '0', members: [...this.#members(key)] }),
   }
 
   /** Answers the same each time: no law depends on when it was. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../base/clock.ts'
 import { bySide, type LoginType } from '../../../session/sides.ts'
 import {
@@ -27,6 +28,9 @@ import { CredentialOwners } from './owners.ts'
 /** The marks of the tables in the index of what expires. */
 const MARKS = { BUSINESS: 'b', CONSUMER: 'c' } as const
 const TABLES = { BUSINESS: 'business', CONSUMER: 'consumer' } as const
+
+/** Credentials that are read from one snapshot: about a millisecond. */
+const CREDENTIALS_AT_ONCE = 100
 
 /** A credential as it is stored. */
 interface Held {
@@ -107,6 +111,20 @@ export class EmbeddedCredentials implements CredentialStore {
       const credentials = next.filter(live => live !== null).map(live => this.#listed(type, live))
       return { total: this.#tables[type].countEnding(), credentials }
     })
+  }
+
+  async *all(type: LoginType): AsyncGenerator<Credential[]> {
+    for (let last = sideKey(type, ''); ; ) {
+      const from = last
+      const { keys, live } = this.#file.read(() => {
+        const keys = this.#tables[type].keysAfter(from, CREDENTIALS_AT_ONCE)
+        return { keys, live: keys.map(key => this.#live(type, readSideKey(key).id)).filter(live => live !== null) }
+      })
+      if (live.length > 0) yield live.map(credentialOf)
+      if (keys.length < CREDENTIALS_AT_ONCE) return
+      last = keys.at(-1)!
+      await nextTurn()
+    }
   }
 
   async succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { Scripts } from '../commands/key-scripts.ts'
-import type { RedisCommands } from '../commands/redis-commands.ts'
+import { MEMBERS_AT_ONCE, type RedisCommands } from '../commands/redis-commands.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { CREDENTIAL_SCRIPTS, type CredentialScripts } from './credential-scripts.ts'
@@ -27,6 +27,8 @@ export interface OwnCommands {
   removeEndings(key: string, members: readonly string[]): Promise<void>
   /** How many members have not ended, and some of them, those that end next first. */
   pageEnding(key: string, offset: number, limit: number): Promise<{ total: number; members: string[] }>
+  /** Some of the members that end by themselves, of those that have ended, too; from the cursor `0` until `next` is `0` again. */
+  someEnding(key: string, cursor: string): Promise<{ next: string; members: string[] }>
 }
 
 export type CredentialCommands = OwnCommands &
@@ -58,6 +60,10 @@ export function credentialCommandsOn(client: RedisClient, ask: Ask): OwnCommands
     async pageEnding(key, offset, limit) {
       const [total, ...members] = await ask(() => scripts.endingPage(key, offset, limit))
       return { total, members }
+    },
+    async someEnding(key, cursor) {
+      const [next, found] = await ask(() => client.zscan(key, cursor, 'COUNT', MEMBERS_AT_ONCE))
+      return { next, members: found.filter((_, i) => i % 2 === 0) }
     },
   }
 }

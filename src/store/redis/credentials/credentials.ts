@@ -114,6 +114,16 @@ export class RedisCredentials implements ReadableCredentials {
     return { total: total - dead.length, credentials: await this.#list(type, live) }
   }
 
+  async *all(type: LoginType): AsyncGenerator<Credential[]> {
+    let cursor = '0'
+    do {
+      const { next, members } = await this.#redis.someEnding(this.#keys.credentialEnds(type), cursor)
+      const { live } = await this.#recordsOf(type, members)
+      if (live.length > 0) yield live.map(credentialOf)
+      cursor = next
+    } while (cursor !== '0')
+  }
+
   async succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {
     checkCredential(next)
     const isItsTurn = ({ owner: of, state }: StoredCredential): boolean => of === owner && state === 'live'

@@ -79,6 +79,10 @@ export class TrackedCredentials implements CredentialStore {
     return this.#credentials.page(type, offset, limit)
   }
 
+  all(type: LoginType): AsyncIterable<Credential[]> {
+    return this.#credentials.all(type)
+  }
+
   used(type: LoginType, id: string, at: number): Promise<void> {
     return this.#credentials.used(type, id, at)
   }
