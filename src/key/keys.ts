@@ -105,8 +105,7 @@ function createMaking(
     /** Refuses with `TOO_MANY_KEYS` an owner who has as many as the settings allow. */
     async add(owner: Owner, { lifetime, ...wanted }: NewKey, by: KeyMaker, origin: Origin): Promise<MadeKey> {
       const now = clock.now()
-      const versions = owner.credentialVersion === undefined ? [] : [owner.credentialVersion]
-      const record = { ...wanted, username: owner.username, versions, createdAt: now, createdBy: by }
+      const record = { ...wanted, ...accountIn(owner), createdAt: now, createdBy: by }
       const { credential, answer } = made(owner, record, now + lifetime)
       const maximum = settings.max_per_user
       if (!(await credentials.add(type, credential, maximum)))
@@ -116,22 +115,29 @@ function createMaking(
     },
 
     /**
-     * A new key with the name and the limits of another one, which lives on for the overlap. The new one lives as long as that one
-     * was to live at its making.
+     * A new key with the name and the limits of another one, which lives on for the overlap. The new one is valid with the account
+     * as it is now, and lives as long as that one was to live at its making.
      */
     async rotate(owner: Owner, id: string, by: KeyMaker, origin: Origin): Promise<MadeKey> {
       const { usedAt: _used, isSucceeded, ...old } = await ownKey(owner.id, id)
       if (isSucceeded) throw new Refusal('KEY_SUCCEEDED')
       const now = clock.now()
       const lifetime = Math.min(old.expiresAt - old.createdAt, settings.max_age)
-      const { credential, answer } = made(owner, { ...recordOf(old), createdAt: now, createdBy: by }, now + lifetime)
+      const record = { ...recordOf(old), ...accountIn(owner), createdAt: now, createdBy: by }
+      const { credential, answer } = made(owner, record, now + lifetime)
       if (!(await credentials.succeed(type, owner.id, id, credential, now + settings.overlap)))
         throw new Refusal('KEY_SUCCEEDED')
-      announce('key-rotated', old, { ...origin, reason: answer.id })
+      announce('key-rotated', { ...old, username: owner.username }, { ...origin, reason: answer.id })
       return answer
     },
   }
 }
+
+/** What a key carries of the account of its owner. */
+const accountIn = ({ username, credentialVersion }: Owner): Pick<KeyRecord, 'username' | 'versions'> => ({
+  username,
+  versions: credentialVersion === undefined ? [] : [credentialVersion],
+})
 
 type Named = Pick<StoredKey, 'id' | 'owner' | 'username'>
 

@@ -46,3 +46,11 @@ t.test('keys outlive a change of the own password that succeeds at the second at
   await keys.keptThrough(owner('unanswered'), 'last', async () => true)
   t.same((await found(id))?.versions, ['unanswered', 'last'], 'the first attempt was stored all the same')
 })
+
+t.test('a key in the place of another one is valid with the account of its owner as it is now', async t => {
+  const { keys, owner, add, found } = await open(t)
+  const old = await add('before')
+  const { id } = await keys.rotate(owner('after', 'anne'), old, BY, {})
+  t.match(await found(id), { name: 'job', username: 'anne', versions: ['after'] })
+  t.match(await found(old), { username: 'ann', versions: ['before'], isSucceeded: true })
+})
