@@ -18,7 +18,7 @@ export interface HoldersOptions {
   clock: Clock
 }
 
-/** Owners whose accounts are remembered; beyond it the least recently used half is dropped. */
+/** Names whose accounts are remembered; beyond it the least recently used half is dropped. */
 const REMEMBERED = 20_000
 
 export function createHolders({ accounts, recheck, clock }: HoldersOptions): HolderOf {
@@ -32,35 +32,35 @@ export function createHolders({ accounts, recheck, clock }: HoldersOptions): Hol
   }
 }
 
-/** Asks the source, once in a while for each owner. */
+/** Asks the source, once in a while for each name: the keys of a renamed owner carry several. */
 function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
   const known = createRecent<{ account: Account | null; until: number }>(REMEMBERED)
   const underWay = new Map<string, Promise<Account | null>>()
 
-  async function read({ owner, username }: StoredKey): Promise<Account | null> {
+  async function read(username: string): Promise<Account | null> {
     // Counted from the question, so that an answer is never used for longer than this.
     const until = clock.now() + recheck
-    const found = await accounts.find(username)
-    const account = found?.id === owner ? found : null
-    known.set(owner, { account, until })
+    const account = await accounts.find(username)
+    known.set(username, { account, until })
     return account
   }
 
   return key => {
-    const remembered = known.get(key.owner)
+    const { username } = key
+    const remembered = known.get(username)
     if (remembered !== undefined && clock.now() < remembered.until) {
       const account = valid(key, remembered.account)
       // What was read before the key was made may be the account before a reset.
       if (account !== null || remembered.until - recheck > key.createdAt) return account
     }
-    const asked = underWay.get(key.owner) ?? read(key).finally(() => underWay.delete(key.owner))
-    underWay.set(key.owner, asked)
+    const asked = underWay.get(username) ?? read(username).finally(() => underWay.delete(username))
+    underWay.set(username, asked)
     return asked.then(account => valid(key, account))
   }
 }
 
 const valid = (key: StoredKey, account: Account | null): Account | null =>
-  account !== null && isHolder(key, account) ? account : null
+  account?.id === key.owner && isHolder(key, account) ? account : null
 
 const isHolder = (key: StoredKey, { status, credentialVersion }: Account): boolean =>
   status === 'ACTIVE' && isValidWith(key, credentialVersion)

@@ -11,10 +11,10 @@ const RECHECK = 60_000
 function open(account: Account | null) {
   const clock = { time: 1_000_000, now: () => clock.time }
   const source = { account, asked: 0, isAway: false }
-  const find = async () => {
+  const find = async (username: string) => {
     source.asked += 1
     if (source.isAway) throw new Unavailable('the accounts')
-    return source.account
+    return source.account?.username === username ? source.account : null
   }
   return { clock, source, holderOf: createHolders({ accounts: { find }, recheck: RECHECK, clock }) }
 }
@@ -47,6 +47,25 @@ t.test('a key is refused whose owner is another one, or has another password', a
   t.equal(await open(null).holderOf(key()), null)
   t.equal(await open(account({ id: '2' })).holderOf(key()), null)
   t.equal(await open(account({ credentialVersion: 'b' })).holderOf(key()), null)
+})
+
+t.test('the keys of a renamed owner are judged each by its own name', async t => {
+  const { clock, source, holderOf } = open(account())
+  const [old, made] = [key(), key({ id: 'new', username: 'anne' })]
+  source.account = account({ username: 'anne' })
+  for (let round = 0; round < 3; round++) {
+    t.equal(await holderOf(old), null)
+    t.match(await holderOf(made), { id: '1' })
+    clock.time += RECHECK / 2
+  }
+  t.equal(source.asked, 4)
+})
+
+t.test('a name that another account has taken over opens nothing for its former owner', async t => {
+  const { source, holderOf } = open(account({ id: '2' }))
+  t.match(await holderOf(key({ owner: '2' })), { id: '2' })
+  t.equal(await holderOf(key()), null)
+  t.equal(source.asked, 1)
 })
 
 t.test('a source that fails is no missing owner', async t => {
