@@ -1,4 +1,4 @@
-import { type Account, type AccountSource, findActive } from '../account/source.ts'
+import type { Account, AccountSource } from '../account/source.ts'
 import { type AccountChange, hasLostFactor, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
@@ -41,11 +41,11 @@ export type Recheck = ReturnType<typeof createRecheck>
 
 /**
  * Asks the source again for the account of a session in use, at most once in `interval` for each user and worker. If the
- * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one; if it has
- * lost or replaced a second factor, those that carry that one; with `endsWithRoles`, those that have a role which it has lost. A
- * request never waits for the answer: it is answered by the session's record, and the sessions end when the answer arrives. A
- * source that fails ends nothing, and is asked again after the interval. Sessions that carry no version, from earlier versions or
- * through the operations, ask nothing.
+ * account is gone, all sessions of the user end but those that ask by another name, because the user may have been renamed; if it
+ * is not ACTIVE, all do; if it has another password, those that carry an older one; if it has lost or replaced a second factor,
+ * those that carry that one; with `endsWithRoles`, those that have a role which it has lost. A request never waits for the answer:
+ * it is answered by the session's record, and the sessions end when the answer arrives. A source that fails ends nothing, and is
+ * asked again after the interval. Sessions that carry no version, from earlier versions or through the operations, ask nothing.
  */
 export function createRecheck({ side, accounts, interval, clock, log, rechecked }: RecheckOptions) {
   const asked = new Map<string, number>()
@@ -63,11 +63,15 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
     let present: Account | null = null
     const read = async (): Promise<void> => {
-      present = await findActive(accounts, { id: record.user_id, username })
+      const found = await accounts.find(username)
+      present = found?.id === record.user_id ? found : null
     }
     await read()
-    const reasonOf = (used: SessionRecord) => changeOf(used, present, accounts.endsWithRoles === true)
+    const reasonOf = (used: SessionRecord) =>
+      present === null ? goneFor(used, username) : changeOf(used, present, accounts.endsWithRoles === true)
     const ended = await side.kickoutWhere(record.user_id, reasonOf, {}, read)
+    // Those by another name have not been judged.
+    if (present === null) asked.delete(record.user_id)
     return ended > 0 ? 'ended' : 'unchanged'
   }
 
@@ -89,9 +93,8 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
     used({ claims, record }: Session): void {
       const now = clock.now()
       if (now - (asked.get(record.user_id) ?? claims.iat * 1000) < interval) return
-      const { username } = record.extra
-      if (underWay.size >= AT_ONCE || isClosed || versionsIn(record.extra).length === 0 || typeof username !== 'string')
-        return
+      const username = nameOf(record)
+      if (underWay.size >= AT_ONCE || isClosed || username === null) return
       remember(record.user_id, now)
       const question = ask(record, username).finally(() => underWay.delete(question))
       underWay.add(question)
@@ -104,13 +107,25 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   }
 }
 
+/** The name by which a session asks; `null` for one that asks nothing. */
+function nameOf({ extra }: SessionRecord): string | null {
+  const { username } = extra
+  return typeof username === 'string' && versionsIn(extra).length > 0 ? username : null
+}
+
+/** The user has no account of a name. */
+function goneFor(record: SessionRecord, username: string): AccountChange | null {
+  const name = nameOf(record)
+  return name === null || name === username ? 'account-changed' : null
+}
+
 /**
  * Other rights than lost roles are not compared: `permissions.source: accounts` has them at once, and ends no session for it.
  * Sessions without a version are not of this source.
  */
-function changeOf({ extra }: SessionRecord, account: Account | null, endsWithRoles: boolean): AccountChange | null {
-  const present = account?.version
-  if (account === null || present === undefined) return 'account-changed'
+function changeOf({ extra }: SessionRecord, account: Account, endsWithRoles: boolean): AccountChange | null {
+  const { version: present, status } = account
+  if (status !== 'ACTIVE' || present === undefined) return 'account-changed'
   const carried = versionsIn(extra)
   if (carried.length === 0) return null
   if (!carried.some(version => samePassword(version, present))) return 'password-changed'

@@ -111,7 +111,7 @@ t.test('no more than two questions are under way; the others are asked at a late
   time.now += MINUTE
   for (let round = 0; round < 3; round++) for (const one of sessions) recheck.used(one)
   t.equal(asked.length, 2)
-  for (const { answer } of asked) answer(account('0'))
+  for (const [i, { answer }] of asked.entries()) answer(account(`${i}`))
   await answered(2)
   for (const one of sessions) recheck.used(one)
   t.same(
@@ -191,6 +191,34 @@ t.test('a session that began after a later change than the answer lives', async 
   source.present = account('1', { version: version(OTHER_HASH) })
   await answered(1)
   t.same(ended, [['1', older.record.extra, 'password-changed']])
+})
+
+t.test('a user who was renamed stays signed in by the new name', async t => {
+  const { recheck, time, asked, ended, session, account, answered } = open()
+  const carried = version(HASH)
+  const old = session('1', { username: 'old', account_version: carried })
+  const renamed = session('1', { username: 'new', account_version: carried })
+  const unnamed = session('1', { account_version: carried })
+  const asksNothing = session('1', { username: 'new' })
+  const endedNow = () => ended.splice(0).map(([, extra, reason]) => [extra, reason])
+  time.now += MINUTE
+  recheck.used(old)
+  asked[0]!.answer(null)
+  await answered(1)
+  t.same(
+    endedNow(),
+    [old, unnamed, asksNothing].map(({ record }) => [record.extra, 'account-changed']),
+  )
+  recheck.used(renamed)
+  t.same(asked[1]?.username, 'new', 'it is judged by a question of its own, at its next use')
+  asked[1]!.answer(account('1'))
+  await answered(2)
+  t.same(endedNow(), [])
+  time.now += MINUTE
+  recheck.used(old)
+  asked[2]!.answer(account('1', { status: 'LOCKED' }))
+  await answered(3)
+  t.equal(endedNow().length, 4, 'an account that is there, and not ACTIVE, is judged for every name')
 })
 
 t.test('a session that changes its own password carries both versions, and survives either answer', async t => {
