@@ -163,6 +163,7 @@ export type FieldFault =
   | 'must be left out: a service account has no password'
   | 'belongs to a service account, which has no password and no second factor'
   | 'must be a list of at most {maximum} texts of 1 to 128 characters'
+  | 'must be shorter: the limits of a key are at most {maximum} bytes together, as JSON'
   | 'must be paths as they are sent, without a slash at the end'
   | 'must be addresses or CIDR ranges'
 

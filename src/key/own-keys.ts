@@ -25,6 +25,11 @@ export const MAX_NAME = 64
 /** Entries of each limit of a key, and characters of each. */
 export const MAX_LIMITS = 64
 export const MAX_LIMIT = 128
+/**
+ * Bytes of all limits of a key as JSON. A credential has 8 KiB (store/credentials.ts): the rest is for the names of the key and of its
+ * owner, and for what an account adds that changes later.
+ */
+export const MAX_LIMITS_BYTES = 6144
 
 /** The whole days in a lifetime. */
 export const daysOf = (lifetime: number): number => Math.floor(lifetime / DAY)
@@ -88,6 +93,7 @@ export function readWanted(wanted: WantedKey, { max_age }: Pick<KeySettings, 'ma
   for (const [field, values] of Object.entries({ permissions, paths, addresses })) refuseMany(field, values)
   refuseUnknown('paths', paths, isPathPrefix, 'must be paths as they are sent, without a slash at the end')
   refuseUnknown('addresses', addresses, isAddressRange, 'must be addresses or CIDR ranges')
+  refuseLong({ permissions, paths, addresses })
   return { name: name.trim(), lifetime: days == null ? max_age : days * DAY, permissions, paths, addresses }
 }
 
@@ -98,6 +104,15 @@ function refuseMany(field: string, values: readonly string[] | null): void {
   )
     return
   throw invalid(field, 'must be a list of at most {maximum} texts of 1 to 128 characters', { maximum: MAX_LIMITS })
+}
+
+/** Refuses limits that are too long together, by the longest one. */
+function refuseLong(limits: KeyLimits): void {
+  const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+  if (bytesOf(limits) <= MAX_LIMITS_BYTES) return
+  const [longest] = Object.entries(limits).sort(([, one], [, other]) => bytesOf(other) - bytesOf(one))
+  const fault = 'must be shorter: the limits of a key are at most {maximum} bytes together, as JSON'
+  throw invalid(longest![0], fault, { maximum: MAX_LIMITS_BYTES })
 }
 
 function refuseUnknown(

@@ -1,11 +1,14 @@
 import t, { type Test } from 'tap'
+import { Refusal } from '../../src/base/refusal.ts'
 import { createKeys, type NewKey } from '../../src/key/keys.ts'
+import { MAX_LIMITS_BYTES, readWanted } from '../../src/key/own-keys.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { PATIENCE } from '../support/until.ts'
 
 /* What becomes of the keys of an account that changes. Versions are texts of any form here. */
 
 const HOUR = 3_600_000
+const DAY = 24 * HOUR
 const BY = { id: '7', type: 'BUSINESS' } as const
 const WANTED: NewKey = { name: 'job', lifetime: HOUR, permissions: null, paths: null, addresses: null }
 
@@ -18,7 +21,7 @@ async function open(t: Test) {
   const keys = createKeys({ type: 'BUSINESS', credentials, settings, clock, publish: () => undefined })
   const owner = (credentialVersion: string, username = 'ann') => ({ id: '7', username, credentialVersion })
   const add = async (version: string) => (await keys.add(owner(version), WANTED, BY, {})).id
-  const found = async (id: string) => (await keys.of('7')).find(key => key.id === id)
+  const found = async (id: string, owner = '7') => (await keys.of(owner)).find(key => key.id === id)
   return { keys, owner, add, found }
 }
 
@@ -53,4 +56,27 @@ t.test('a key in the place of another one is valid with the account of its owner
   const { id } = await keys.rotate(owner('after', 'anne'), old, BY, {})
   t.match(await found(id), { name: 'job', username: 'anne', versions: ['after'] })
   t.match(await found(old), { username: 'ann', versions: ['before'], isSucceeded: true })
+})
+
+t.test('the largest key is stored, replaced, and outlives changes of its account', async t => {
+  const { keys, found } = await open(t)
+  const wide = (length: number) => '管'.repeat(length)
+  const rest = { paths: null, addresses: null }
+  const taken = JSON.stringify({ permissions: [], ...rest }).length
+  const permissions = ['x'.repeat(128)]
+  const size = () => taken + JSON.stringify(permissions).length - 2
+  while (size() < MAX_LIMITS_BYTES) permissions.push('x'.repeat(Math.min(128, MAX_LIMITS_BYTES - size() - 3)))
+  t.equal(size(), MAX_LIMITS_BYTES)
+  const wanted = readWanted({ name: wide(64), permissions, ...rest }, { max_age: 365 * DAY })
+  const long = { id: 'i'.repeat(128), username: wide(128) }
+  const version = (digit: string) => `${digit.repeat(12)}.${digit.repeat(12)}`
+  const owner = (digit: string) => ({ ...long, credentialVersion: version(digit) })
+  const by = { id: long.id, type: 'BUSINESS' } as const
+  const { id } = await keys.add(owner('1'), wanted, by, {})
+  await keys.keptThrough(owner('1'), version('2'), async () => true)
+  const next = await keys.rotate(owner('2'), id, by, {})
+  await keys.keptThrough(owner('2'), version('3'), async () => true)
+  t.same((await found(next.id, long.id))?.versions, [version('2'), version('3')])
+  permissions.splice(0, 1, 'x'.repeat(127), 'x')
+  t.throws(() => readWanted({ name: 'a', permissions, ...rest }, { max_age: 365 * DAY }), new Refusal('INVALID'))
 })

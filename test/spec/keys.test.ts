@@ -81,6 +81,8 @@ withEveryStore(
     t.test('what is wrong in a wanted key is refused by its field, before the password is checked', async t => {
       const { token } = await addUser(fixture)
       const current_password = await encrypted(fixture, PASSWORD)
+      const many = (beginning: string, count: number) =>
+        Array.from({ length: count }, (_, i) => `${beginning}${i}`.padEnd(128, 'x'))
       for (const [fields, message] of [
         [{ name: ' ' }, /^name: /],
         [{ name: 'x'.repeat(65) }, /^name: /],
@@ -94,6 +96,8 @@ withEveryStore(
         [{ paths: ['orders'] }, /^paths: /],
         [{ addresses: [] }, /^addresses: /],
         [{ addresses: ['10.0.0.0/33'] }, /^addresses: /],
+        [{ permissions: many('p', 45), paths: many('/', 5) }, /^permissions: must be shorter: .* 6144 bytes/],
+        [{ permissions: many('p', 5), paths: many('/', 45) }, /^paths: must be shorter: /],
         [{ current_password: undefined }, /^current_password: /],
       ] as const) {
         const body = { name: 'a', current_password, ...fields }

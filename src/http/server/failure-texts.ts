@@ -175,6 +175,8 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'belongs to a service account, which has no password and no second factor': '是服务账号，没有密码，也没有两步验证',
   'must be a list of at most {maximum} texts of 1 to 128 characters':
     '必须是列表，最多 {maximum} 项，每项 1 到 128 个字符',
+  'must be shorter: the limits of a key are at most {maximum} bytes together, as JSON':
+    '过长，请缩短：密钥的各项限制转为 JSON 后合计最多 {maximum} 字节',
   'must be paths as they are sent, without a slash at the end': '必须是与请求中的写法一致的路径，结尾没有斜杠',
   'must be addresses or CIDR ranges': '必须是地址或 CIDR 网段',
 }
