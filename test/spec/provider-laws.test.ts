@@ -139,6 +139,19 @@ onEveryStore(
       t.match(arrivalOf(await gateway.browser().signIn('bob')), { failed: 'no-account' })
     })
 
+    t.test('is found by its own name alone, whatever the accounts find by another', async t => {
+      const { users } = gateway.openid
+      users.mike = { preferred_username: 'MIKE' }
+      users.kelvin = { preferred_username: 'mi\u212ae' }
+      const token = await gateway.signIn()
+      const added = await gateway.post('/api/v1/sys/account/add', { username: 'mike' }, token)
+      const [mike, kelvin] = [gateway.browser(), gateway.browser()]
+      await mike.signIn('mike')
+      t.equal(await mike.told(), added.json().data.id)
+      t.match(arrivalOf(await kelvin.signIn('kelvin')), { failed: 'no-account' })
+      t.equal(await kelvin.told(), '401')
+    })
+
     t.test('ends its sessions by the provider with a logout there, and no others', async t => {
       const [browser, token] = [gateway.browser(), await gateway.signIn()]
       await browser.signIn('eve')

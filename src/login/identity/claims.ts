@@ -91,6 +91,16 @@ export function matchValueOf({ match }: ProviderSettings, claims: Claims): { val
   return 'refused' in email ? email : { value: email.address }
 }
 
+/**
+ * Whether the account that a source finds by this text is the one that has it. Sources compare by rules of their own: a database may
+ * find `rosé` by `rose`. Only the case of ASCII letters may differ, because names that differ in it alone are one name.
+ */
+export const isMatched = ({ username }: Pick<Account, 'username'>, value: string): boolean =>
+  withSmallLetters(username) === withSmallLetters(value)
+
+/** Other letters stay as they are: some have small forms that are ASCII. */
+const withSmallLetters = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase())
+
 /** A claim that can be the name or the id of an account. */
 function nameIn(claims: Claims, claim: string): { value: string } | Refused {
   const written = claimOf(claims, claim)

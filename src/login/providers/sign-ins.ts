@@ -6,7 +6,7 @@ import { ProviderRefusal } from '../../provider/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import { eventNames } from '../../side/event-names.ts'
-import { accountOf, matchValueOf, requirementFault, wantedClaims } from '../identity/claims.ts'
+import { accountOf, isMatched, matchValueOf, requirementFault, wantedClaims } from '../identity/claims.ts'
 import { loginIdOf } from '../identity/login-id.ts'
 import { type Proven, sessionDigest, userDigest } from '../identity/provider-sessions.ts'
 import type { RateLimit } from '../protection/login-rate-limit.ts'
@@ -169,7 +169,7 @@ function createProceed({ local, begin }: SignInsOptions) {
     const value = matchValueOf(settings, identity.claims)
     if ('refused' in value) throw unfit(attempt, value.refused)
     const account = await findPerson(local.accounts, value.value)
-    if (account === null) throw refused(attempt, 'no-account')
+    if (account === null || !isMatched(account, value.value)) throw refused(attempt, 'no-account')
     name(attempt, account)
     refuseInactive(account)
     if (settings.second_factor === 'own')

@@ -1,5 +1,11 @@
 import t from 'tap'
-import { accountOf, matchValueOf, requirementFault, wantedClaims } from '../../../src/login/identity/claims.ts'
+import {
+  accountOf,
+  isMatched,
+  matchValueOf,
+  requirementFault,
+  wantedClaims,
+} from '../../../src/login/identity/claims.ts'
 import type { ProviderSettings } from '../../../src/settings/schema/providers.ts'
 
 /* What the claims of a provider mean: the account, its roles, and what its users must have. */
@@ -230,6 +236,31 @@ t.test('an account is found by an e-mail address only if it is verified and has 
   t.same(matchValueOf(settings, { email: 'a@b@example.com', email_verified: true }), refused('email-form'))
   t.same(matchValueOf(settings, { email_verified: true }), refused('email-missing'))
 })
+
+t.test(
+  'an account counts only if its name is the text by which it was found, but for the case of ASCII letters',
+  async t => {
+    for (const [username, value] of [
+      ['mike', 'mike'],
+      ['Mike', 'mIKE'],
+      ['José', 'josé'],
+      ['rosé@example.com', 'rosé@Example.com'],
+    ] as const)
+      t.ok(isMatched({ username }, value), `${username} by ${value}`)
+    for (const [username, value] of [
+      ['mike', 'mi\u212ae'],
+      ['bob', 'bób'],
+      ['bob', 'b\u200bob'],
+      ['bob', 'bob '],
+      ['rosé@example.com', 'rose@example.com'],
+      ['é', 'É'],
+      ['\u00e9', 'e\u0301'],
+      ['strasse', 'straße'],
+      ['ann', 'ann@example.com'],
+    ] as const)
+      t.notOk(isMatched({ username }, value), `${username} by ${JSON.stringify(value)}`)
+  },
+)
 
 t.test('the claims that are wanted are those that the settings use', async t => {
   t.same(wantedClaims(STAFF), ['preferred_username', 'name', 'picture'])
