@@ -76,9 +76,9 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
     /** Before a session begins: a logout that arrives meanwhile finds it by these links, or is found by `hasEnded`. */
     async link({ user, session, latestEnd }: Proven, loginId: string): Promise<void> {
       const known = (await stored.accountsOf(user)).filter(id => id !== loginId)
-      await stored.put(`provider-user:${user}`, [loginId, ...known].slice(0, MAX_ACCOUNTS), latestEnd)
+      await stored.prolong(`provider-user:${user}`, [loginId, ...known].slice(0, MAX_ACCOUNTS), latestEnd)
       const link: SessionLink = { user, login_id: loginId }
-      if (session !== undefined) await stored.put(`provider-session:${session}`, link, latestEnd)
+      if (session !== undefined) await stored.prolong(`provider-session:${session}`, link, latestEnd)
     },
 
     /** After a session has begun: whether a logout at the provider was for it, too. */
@@ -123,11 +123,18 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
 function createLinks(type: LoginType, tickets: TicketStore) {
   const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))
   const read = async <T>(id: string): Promise<T | null> => parsed<T>(await tickets.read(type, id))
+  const put = (id: string, value: unknown, until: number): Promise<void> =>
+    tickets.put(type, id, JSON.stringify(value), until)
   return {
     read,
+    put,
+    /** Replaces a value, and keeps the later end: sessions may live longer than the one that has just begun. */
+    async prolong(id: string, value: unknown, until: number): Promise<void> {
+      const end = Math.max(until, (await read<number>(`${id}:until`)) ?? until)
+      await put(`${id}:until`, end, end)
+      await put(id, value, end)
+    },
     take: async <T>(id: string): Promise<T | null> => parsed<T>(await tickets.take(type, id)),
-    put: (id: string, value: unknown, until: number): Promise<void> =>
-      tickets.put(type, id, JSON.stringify(value), until),
     accountsOf: async (user: string): Promise<string[]> => (await read<string[]>(`provider-user:${user}`)) ?? [],
   }
 }

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { createProviderSessions, type Proven } from '../../../src/login/identity/provider-sessions.ts'
+import type { SessionRecord } from '../../../src/session/record.ts'
+
+/* Which sessions a logout at a provider finds. */
+
+/** The sign-ins and logouts of one user, at a time that the test sets. */
+function open() {
+  const time = { now: 0 }
+  const kept = new Map<string, { text: string; until: number }>()
+  const read = async (_: unknown, id: string): Promise<string | null> => {
+    const found = kept.get(id)
+    return found !== undefined && time.now < found.until ? found.text : null
+  }
+  const ended: string[] = []
+  const sessions = createProviderSessions({
+    side: {
+      type: 'BUSINESS',
+      async kickoutWhere(id, reasonOf) {
+        const record: SessionRecord = { user_id: id, type: 'BUSINESS', created_at: '', extra: { provider: 'staff' } }
+        if (reasonOf(record, '') !== null) ended.push(id)
+        return 1
+      },
+    },
+    tickets: { put: async (_, id, text, until) => void kept.set(id, { text, until }), read, take: read },
+    clock: { now: () => time.now },
+  })
+  return {
+    time,
+    signIn: (id: string, latestEnd: number) => sessions.link({ user: 'ada', session: 'sid', latestEnd } as Proven, id),
+    async loggedOut(named: { user?: string; session?: string }): Promise<string[]> {
+      await sessions.end('staff', { user: undefined, session: undefined, ...named, issuedAt: 0 }, 'user')
+      return ended.splice(0)
+    },
+  }
+}
+
+t.test('a session is found to its end, also after a sign-in whose session ends earlier', async t => {
+  const { time, signIn, loggedOut } = open()
+  await signIn('1', 1000)
+  await signIn('1', 100)
+  await signIn('2', 200)
+  time.now = 999
+  t.same(await loggedOut({ user: 'ada' }), ['2', '1'])
+  t.same(await loggedOut({ session: 'sid' }), ['2', '1'])
+  time.now = 1000
+  t.same(await loggedOut({ user: 'ada' }), [], 'nothing is kept beyond it')
+})
+
+t.test('a session is found to its end after one that ended earlier', async t => {
+  const { time, signIn, loggedOut } = open()
+  await signIn('1', 100)
+  await signIn('1', 1000)
+  time.now = 999
+  t.same(await loggedOut({ user: 'ada' }), ['1'])
+  t.same(await loggedOut({ session: 'sid' }), ['1'])
+})
