@@ -135,6 +135,8 @@ export interface AccountSource {
   readonly endsWithRoles?: true
   /** With `login`, the source may leave to `verify` what it reads for those alone who know the password. */
   find(username: string, login?: SourceLogin): Promise<Account | null>
+  /** By the login id. Present in a source where several accounts may have one name: there `find` finds none. */
+  findById?(id: string): Promise<Account | null>
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could
    * not be decrypted: every "no" takes the same time, so that the time does not tell which names exist. An empty password
@@ -158,13 +160,22 @@ export async function findPerson(
   return found?.service === true ? null : found
 }
 
-/** An account as its source has it now; `null` if it is gone or not active. */
-export async function findActive(
-  { find }: Pick<AccountSource, 'find'>,
+/** An account as its source has it now; `null` if it is gone, and if another one has its name. */
+export async function findAgain(
+  { find, findById }: Pick<AccountSource, 'find' | 'findById'>,
   { id, username }: Pick<Account, 'id' | 'username'>,
 ): Promise<Account | null> {
-  const present = await find(username)
-  return present?.id === id && present.status === 'ACTIVE' ? present : null
+  const present = await (findById === undefined ? find(username) : findById(id))
+  return present?.id === id ? present : null
+}
+
+/** The same; `null` also if it is not active. */
+export async function findActive(
+  source: Pick<AccountSource, 'find' | 'findById'>,
+  account: Pick<Account, 'id' | 'username'>,
+): Promise<Account | null> {
+  const present = await findAgain(source, account)
+  return present?.status === 'ACTIVE' ? present : null
 }
 
 /** The rights of users, from the same accounts and by the same law. */

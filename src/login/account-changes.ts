@@ -159,7 +159,7 @@ export class AccountWatch {
  */
 export async function endIfChanged(
   side: AccountWatchOptions['side'],
-  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
+  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find' | 'findById'>,
   account: Account,
 ): Promise<boolean> {
   const { id, version } = account
@@ -176,7 +176,7 @@ export async function endIfChanged(
 
 /** `null` without an active account; `undefined` if the source does not tell, and the gateway itself changes nothing there. */
 async function presentVersion(
-  source: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
+  source: Pick<AccountSource, 'changes' | 'updates' | 'find' | 'findById'>,
   account: Account,
 ): Promise<string | null | undefined> {
   if (source.changes !== undefined) return source.changes.versionOf(account.id)

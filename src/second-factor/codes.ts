@@ -1,4 +1,10 @@
-import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../account/source.ts'
+import {
+  type Account,
+  type AccountSource,
+  type AccountUpdates,
+  findAgain,
+  refuseUnwritable,
+} from '../account/source.ts'
 import { type Clock, DAY } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
@@ -37,7 +43,7 @@ export interface CodesOptions {
   seal: Seal
   /** How long wrong codes lock the step, in milliseconds. */
   disable: number
-  accounts: Pick<AccountSource, 'find' | 'updates'>
+  accounts: Pick<AccountSource, 'find' | 'findById' | 'updates'>
   attempts: Pick<AttemptStore, 'count' | 'read' | 'clear' | 'raise'>
   clock: Clock
   log: Pick<Logger, 'error'>
@@ -86,8 +92,8 @@ export function createCodes(options: CodesOptions): Codes {
       if (!isAccepted) throw wrongCode(lockedFor)
       const wrongCodes = await lockout.passed(account)
       if (code === null) return { account, proof: 'code', wrongCodes }
-      const present = await accounts.find(account.username)
-      if (present?.id !== account.id) throw new Refusal('WRONG_CODE')
+      const present = await findAgain(accounts, account)
+      if (present === null) throw new Refusal('WRONG_CODE')
       return { account: present, proof: 'recovery-code', wrongCodes }
     },
     async acceptFirst(account, factor, text) {
@@ -136,12 +142,12 @@ async function withdraw(
 ): Promise<boolean> {
   let present: Account | null = account
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const { id, secondFactor } = present ?? {}
-    const factor = id === account.id && secondFactor !== undefined ? seal.open(id, secondFactor) : null
+    const { secondFactor } = present ?? {}
+    const factor = secondFactor === undefined ? null : seal.open(account.id, secondFactor)
     if (present === null || factor?.name !== name || !isAmong(hash, factor.codes)) return false
     const codes = factor.codes.filter(other => other !== hash)
     if (await updates.secondFactor(present, seal.seal(account.id, { ...factor, codes })).store()) return true
-    present = await accounts.find(account.username)
+    present = await findAgain(accounts, account)
   }
   throw new Refusal('BUSY')
 }

@@ -73,7 +73,7 @@ export interface SecondFactorsOptions {
   key: Buffer
   /** How long wrong codes lock the step, in milliseconds. */
   disable: number
-  accounts: Pick<AccountSource, 'find' | 'updates'>
+  accounts: Pick<AccountSource, 'find' | 'findById' | 'updates'>
   attempts: Pick<AttemptStore, 'count' | 'read' | 'clear' | 'raise'>
   clock: Clock
   log: Pick<Logger, 'error'>

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
 import { ADMIN } from '../support/gateway-fixture.ts'
 import {
   arrivalOf,
@@ -158,6 +159,39 @@ onEveryStore(
       await gateway.openid.logout('eve')
       t.equal(await browser.told(), '401')
       t.equal((await gateway.get('/wiki/page', token)).json().headers['x-login-id'], '1')
+    })
+  },
+)
+
+onEveryStore(
+  'a second factor of the gateway',
+  {
+    provider: { second_factor: 'own', session: '1h', claims: { username: 'name' } },
+    config: { login: { second_factor: { for: 'all' } } },
+  },
+  async (t, gateway) => {
+    const post = async (path: string, body: object) => {
+      const answer = await gateway.post(`/api/v1/public/b/login/${path}`, body)
+      return { ...answer.json(), cookie: answer.headers['set-cookie']?.[0] }
+    }
+    /** Signs in up to the step, and shows the new second factor. */
+    const stepOf = async (user: string): Promise<{ ticket: string; secret: string }> => {
+      const browser = gateway.browser()
+      const { step } = arrivalOf(await browser.signIn(user))
+      const shown = await browser.send(`/sign-in/b/step?step=${step}`, { method: 'POST', headers: SAME })
+      const { ticket } = shown.json().data
+      return { ticket, secret: (await post('second-factor/setup', { ticket })).data.secret }
+    }
+
+    t.test('is that of the user, whoever else has the same name', async t => {
+      Object.assign(gateway.openid.users, { wei: { name: 'Wei Zhang' }, zhang: { name: 'Wei Zhang' } })
+      const steps = { wei: await stepOf('wei'), zhang: await stepOf('zhang') }
+      for (const [user, { ticket, secret }] of Object.entries(steps)) {
+        const signedIn = await post('second-factor', { ticket, code: codeAt(secret, gateway.now()) })
+        t.equal(signedIn.code, 200, user)
+        const own = await gateway.get('/wiki/page', signedIn.data.token)
+        t.equal(own.json().headers['x-login-id'], `staff:${user}`)
+      }
     })
   },
 )

@@ -89,7 +89,7 @@ export function openProviderLogin(options: ProviderLoginOptions): ProviderLogin 
 /** Accounts of claims that have a second factor of the gateway, and the steps of their logins. */
 function createOwn({ type, store, beginning, steps, factors, clock }: ProviderLoginOptions, { settings }: Provider) {
   const place = { type, place: store.factors }
-  const accounts = createClaimedAccounts({ provider: settings.name, factors: place, tickets: store.tickets, clock })
+  const accounts = createClaimedAccounts({ factors: place, tickets: store.tickets, clock })
   return {
     accounts,
     steps: createSteps({

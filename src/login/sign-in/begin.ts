@@ -19,7 +19,7 @@ export const WRONG_CODES = 'wrong_codes'
 
 export interface BeginOptions {
   side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'kickoutToken'>
-  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>
+  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find' | 'findById'>
   providerSessions: Pick<ProviderSessions, 'link' | 'hasEnded' | 'keepIdToken'>
   jwt: Pick<Jwt, 'read'>
   log: Logger

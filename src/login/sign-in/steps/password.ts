@@ -12,7 +12,7 @@ import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface PasswordStepOptions {
   side: Pick<Side, 'type' | 'kickoutWhere'>
-  accounts: Pick<AccountSource, 'find' | 'verify'>
+  accounts: Pick<AccountSource, 'find' | 'findById' | 'verify'>
   updates: AccountUpdates
   tickets: Tickets
   sm2: Sm2

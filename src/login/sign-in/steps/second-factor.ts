@@ -11,7 +11,7 @@ import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {
   side: Pick<Side, 'type'>
-  accounts: Pick<AccountSource, 'find' | 'updates'>
+  accounts: Pick<AccountSource, 'find' | 'findById' | 'updates'>
   factors: SecondFactors
   tickets: Tickets
   codes: Pick<TicketCodes, 'check'>

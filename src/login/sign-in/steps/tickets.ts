@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Account, AccountSource } from '../../../account/source.ts'
+import { type Account, type AccountSource, findActive } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { Refusal, Unavailable } from '../../../base/refusal.ts'
 import type { LoginType } from '../../../session/sides.ts'
@@ -52,7 +52,7 @@ export interface Tickets {
 
 export interface TicketsOptions {
   type: LoginType
-  accounts: Pick<AccountSource, 'find'>
+  accounts: Pick<AccountSource, 'find' | 'findById'>
   store: TicketStore
   clock: Clock
   /** Stands before each ticket, where several kinds of steps share a store. */
@@ -64,9 +64,8 @@ export function createTickets({ type, accounts, store, clock, mark = '' }: Ticke
 
   /** The account of a ticket; `null` if it is not what it was when the ticket was issued. */
   async function accountOf({ username, login_id, version }: StoredTicket): Promise<Account | null> {
-    const account = await accounts.find(username)
-    if (account === null || account.id !== login_id || account.status !== 'ACTIVE') return null
-    return (account.version ?? null) === version ? account : null
+    const account = await findActive(accounts, { id: login_id, username })
+    return account !== null && (account.version ?? null) === version ? account : null
   }
 
   return {
