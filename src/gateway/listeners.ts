@@ -85,7 +85,6 @@ async function openEdge(
     timestamps,
     logins,
     providerLogins: sessions.providerLogins,
-    clock,
     ownAccounts,
     ownSecondFactors,
     upstreams,

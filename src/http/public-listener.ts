@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own-sessions.ts'
-import type { Clock } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import type { GateSides } from '../gate/live-session.ts'
@@ -66,7 +65,6 @@ export interface PublicListenerOptions {
   logins: Readonly<Record<LoginType, Login | null>>
   /** The logins by OpenID providers; `null` for a side without any. */
   providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
-  clock: Clock
   /** `null` for a side without keys. */
   keys: Readonly<Record<LoginType, KeysOfSide | null>>
   timestamps: TimestampFormat
@@ -129,7 +127,7 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     if (settings.console) serveConsole(pages, settings, profile)
     const { providerLogins } = options
     serveSignIn(pages, { settings, profile, sides, credentials, envelopes, providerLogins })
-    serveProviders(pages, { settings, credentials, envelopes, providerLogins, clock: options.clock })
+    serveProviders(pages, { settings, credentials, envelopes, providerLogins })
   })
   ownPaths.close()
   const hasPages = rules.pages.length > 0

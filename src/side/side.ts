@@ -70,8 +70,8 @@ export function createSide(options: SideOptions) {
     inspectForGate: unused.authenticate,
     ...createBegin({ ...options, live, policy, checkLock, publish: event => options.publish({ ...event, type }) }),
     ...createEnd({ ...options, live, confirmed, noteOf }),
-    /** How long a session lives from now on if it is renewed now, in seconds. */
-    lifetimeOf: ({ record }: Session): number => policy.lifetimeOf(record.extra),
+    /** How long a session with this `extra` lives from now on if it begins or is renewed now, in seconds. */
+    lifetimeOf: policy.lifetimeOf,
     /** Another `extra` for a live session; `false` if it has ended. */
     replaceExtra: ({ token, record }: Session, extra: Extra): Promise<boolean> =>
       options.store.replaceRecord(type, record.user_id, token, { ...record, extra }),

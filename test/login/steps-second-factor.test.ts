@@ -121,7 +121,7 @@ await t.test('a code, or a recovery code, begins the session of who has a second
     const { ticket, required } = await fixture.demanded('ann', PASSWORD, { device_id: 'WEB_PC' })
     t.equal(required, 'second-factor')
     const done = await fixture.enter(ticket, code)
-    t.same(done, { token: done.token, ...(i > 0 && { wrong_codes: 1 }) })
+    t.same(done, { token: done.token, expires_in: 3600, ...(i > 0 && { wrong_codes: 1 }) })
     const found = await fixture.store.sessions.find('BUSINESS', done.token)
     t.match(found?.extra, { device_id: 'WEB_PC', login_ip: '192.0.2.1' })
     t.equal(await reasonOf(fixture.enter(ticket, code)), 'TICKET_INVALID')

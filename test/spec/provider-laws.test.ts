@@ -171,7 +171,12 @@ onEveryStore(
   },
   async (t, gateway) => {
     const post = async (path: string, body: object) => {
-      const answer = await gateway.post(`/api/v1/public/b/login/${path}`, body)
+      const answer = await gateway.call({
+        method: 'POST',
+        path: `/api/v1/public/b/login/${path}`,
+        headers: { ...SAME, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
       return { ...answer.json(), cookie: answer.headers['set-cookie']?.[0] }
     }
     /** Signs in up to the step, and shows the new second factor. */
@@ -191,6 +196,16 @@ onEveryStore(
         t.equal(signedIn.code, 200, user)
         const own = await gateway.get('/wiki/page', signedIn.data.token)
         t.equal(own.json().headers['x-login-id'], `staff:${user}`)
+      }
+    })
+
+    t.test('begins a session whose client learns when it ends', async t => {
+      const isAnHour = (seconds: number) => t.ok(seconds > 3500 && seconds <= 3600, `${seconds} seconds`)
+      for (const [user, session] of [['ada'], ['bob', 'cookie']] as const) {
+        const { ticket, secret } = await stepOf(user)
+        const { data, cookie } = await post('second-factor', { ticket, code: codeAt(secret, gateway.now()), session })
+        isAnHour(data.expires_in)
+        if (session !== undefined) isAnHour(Number(/Max-Age=(\d+)/.exec(cookie!)![1]))
       }
     })
   },

@@ -58,7 +58,7 @@ export class SigningExchange extends Exchange {
     const token = asToken(text)
     const session = token === null || !cookies.sides.has(type) ? null : await sides[type].inspect(token)
     if (session === null) warn(log, request.id, upstream.name)
-    else reply.header('set-cookie', cookies.set(type, session.token, sides[type].lifetimeOf(session)))
+    else reply.header('set-cookie', cookies.set(type, session.token, sides[type].lifetimeOf(session.record.extra)))
   }
 
   #release(): void {

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../base/clock.ts'
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
@@ -18,12 +17,11 @@ import { localeOf, sendShortPage } from './short-page.ts'
 /* The sign-in by OpenID providers, as browsers and providers find it below `/sign-in/`. */
 
 export interface ProviderPagesOptions {
-  settings: Pick<Settings, 'browser' | 'jwt' | 'locale'>
+  settings: Pick<Settings, 'browser' | 'locale'>
   credentials: CredentialRules
   envelopes: Envelopes
   /** `null` for a side without OpenID providers. */
   providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
-  clock: Clock
 }
 
 interface Parts extends Omit<ProviderPagesOptions, 'providerLogins'> {
@@ -92,16 +90,19 @@ const start =
 const callback =
   (name: string, parts: Parts) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { login, cookie } = parts
+    const { type, login, cookie, credentials } = parts
     const arrival = await login.arrive(name, new URLSearchParams(request.target.query), visitorOf(request, cookie))
     if ('refusal' in arrival && arrival.refusal.reason !== 'PROVIDER_REFUSED' && !isOfAccount(arrival.refusal))
       return showRefusal(arrival.refusal, request, reply, parts)
     if ('refusal' in arrival) request.refused = arrival.refusal.reason
-    if ('signedIn' in arrival) reply.header('set-cookie', sessionCookie(arrival, parts))
+    if ('signedIn' in arrival) {
+      const { token, expires_in } = arrival.signedIn
+      reply.header('set-cookie', credentials.cookies!.set(type, token, expires_in))
+    }
     const query = new URLSearchParams({ ...(arrival.to !== null && { to: arrival.to }), ...resultOf(arrival) })
     return reply
       .code(303)
-      .headers({ ...NO_STORE, location: `${signInPaths(parts.type).page}?${query}` })
+      .headers({ ...NO_STORE, location: `${signInPaths(type).page}?${query}` })
       .send()
   }
 
@@ -120,14 +121,6 @@ function resultOf(arrival: Arrival): Record<string, string> {
   if ('step' in arrival) return { step: arrival.step }
   const { reason, refusal } = arrival
   return { failed: reason ?? refusal.reason.toLowerCase().replaceAll('_', '-') }
-}
-
-function sessionCookie(
-  { signedIn, latestEnd }: Extract<Arrival, { signedIn: unknown }>,
-  { type, settings, credentials, clock }: Parts,
-): string {
-  const left = Math.floor((latestEnd - clock.now()) / 1000)
-  return credentials.cookies!.set(type, signedIn.token, Math.min(settings.jwt.expire_seconds, left))
 }
 
 /** A person waits for an answer to these: a sentence, and the way back. */

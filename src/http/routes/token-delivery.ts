@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Refusal } from '../../base/refusal.ts'
 import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
+import type { Began } from '../../login/sign-in/begin.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import type { FieldSchema } from '../server/validation.ts'
@@ -17,34 +18,30 @@ export const KEPT_IN = {
 } as const satisfies FieldSchema
 
 /** A session as its client gets it. */
-type Delivered<T> = Omit<T, 'token'> & { expires_in: number } & (
-    | { token: string; token_name: string }
-    | { cookie: string }
-  )
+type Delivered<T> = Omit<T, 'token'> & ({ token: string; token_name: string } | { cookie: string })
 
 export type DeliveryOf = (
   request: FastifyRequest<{ Body: { session?: 'cookie' | null } }>,
   reply: FastifyReply,
   type: LoginType,
-) => <T extends { token: string }>(began: T) => Delivered<T>
+) => <T extends Began>(began: T) => Delivered<T>
 
 /**
  * Reads where a login wants its session. Throws before anything is checked or used up: the refusal `INVALID` where the side
  * has no cookies, and `CROSS_ORIGIN` for a page of another origin, which would sign its visitor in to an account of its own choice.
  */
 export function createDelivery({ jwt }: Pick<Settings, 'jwt'>, { cookies, origins }: CredentialRules): DeliveryOf {
-  const expires_in = jwt.expire_seconds
   return (request, reply, type) => {
     if (request.body.session !== 'cookie') {
-      return began => ({ ...began, token_name: jwt.token_name, expires_in })
+      return began => ({ ...began, token_name: jwt.token_name })
     }
     if (cookies?.sides.has(type) !== true) {
       throw invalid('session', 'must be left out: sessions of this side are not kept in cookies')
     }
     if (isCrossOrigin(request.headers, request, origins)) throw new Refusal('CROSS_ORIGIN')
     return ({ token, ...began }) => {
-      reply.header('set-cookie', cookies.set(type, token, expires_in))
-      return { ...began, cookie: cookies.name(type), expires_in }
+      reply.header('set-cookie', cookies.set(type, token, began.expires_in))
+      return { ...began, cookie: cookies.name(type) }
     }
   }
 }

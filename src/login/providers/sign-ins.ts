@@ -31,7 +31,7 @@ export interface Visitor {
 
 /** Where a sign-in ends. `to` is where the user wanted to go; `null` if that is not known. */
 export type Arrival =
-  | { to: string; signedIn: SignedIn; latestEnd: number }
+  | { to: string; signedIn: SignedIn }
   /** The sign-in needs a step; `name` is what the page asks for it by. */
   | { to: string; step: string }
   | { to: string | null; refusal: Refusal; reason: ProviderReason | null }
@@ -110,7 +110,7 @@ function createArrive(options: SignInsOptions) {
     const proven = provenBy(settings, identity, clock)
     const device = { device_type: deviceTypeOf(visitor.userAgent), device_id: '', login_ip: address }
     const signedIn = await proceed(part, identity, { device, proven }, attempt)
-    return { to: flow.to, signedIn, latestEnd: proven.latestEnd, token: signedIn.token }
+    return { to: flow.to, signedIn, token: signedIn.token }
   }
 
   return async (name: string, query: URLSearchParams, visitor: Visitor): Promise<Arrival> => {

@@ -4,6 +4,7 @@ import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { type Extra, faultOfExtra } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
+import { withLifetime } from '../../side/lifetime.ts'
 import type { Side } from '../../side/side.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { Jwt } from '../../token/jwt.ts'
@@ -11,14 +12,21 @@ import { endIfChanged } from '../account-changes.ts'
 import { type Proven, type ProviderSessions, provenExtra } from '../identity/provider-sessions.ts'
 import type { Attempt, Progress } from './attempt.ts'
 
+/** A session that a login has begun. */
+export interface Began {
+  token: string
+  /** How long it lives unless it is renewed or ended, in seconds. */
+  expires_in: number
+}
+
 /** Begins the session of an account that has proven everything that its login demands. */
-export type Begin = (progress: Progress, attempt: Attempt) => Promise<{ token: string }>
+export type Begin = (progress: Progress, attempt: Attempt) => Promise<Began>
 
 /** In the `extra` of a session: wrong codes of the second factor that were entered before its login. */
 export const WRONG_CODES = 'wrong_codes'
 
 export interface BeginOptions {
-  side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'kickoutToken'>
+  side: Pick<Side, 'type' | 'login' | 'lifetimeOf' | 'kickoutWhere' | 'kickoutToken'>
   accounts: Pick<AccountSource, 'changes' | 'updates' | 'find' | 'findById'>
   providerSessions: Pick<ProviderSessions, 'link' | 'hasEnded' | 'keepIdToken'>
   jwt: Pick<Jwt, 'read'>
@@ -54,7 +62,7 @@ export function createBegin({ side, accounts, providerSessions, jwt, log }: Begi
       throw new Refusal('WRONG_CREDENTIALS')
     }
     if (proven !== undefined) await follow(proven, token, account, attempt)
-    return { token }
+    return { token, expires_in: side.lifetimeOf(withLifetime({}, { latestEnd: proven?.latestEnd })) }
   }
 }
 

@@ -10,6 +10,7 @@ import type { Lockout } from '../protection/lockout.ts'
 import type { RateLimit } from '../protection/login-rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
 import type { Attempt, Device, RunAttempt } from './attempt.ts'
+import type { Began } from './begin.ts'
 import { deviceTypeOf } from './device.ts'
 import type { Steps } from './steps/steps.ts'
 
@@ -41,7 +42,7 @@ export interface Login extends Omit<Steps, 'proceed'> {
    * A new session, or a refusal. Wrong name, wrong password and undecryptable password cannot be distinguished. A login that
    * needs another step is refused with `STEP_REQUIRED`.
    */
-  login(credentials: Credentials): Promise<{ token: string }>
+  login(credentials: Credentials): Promise<Began>
 }
 
 export interface LoginOptions {

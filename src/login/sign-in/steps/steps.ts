@@ -11,7 +11,7 @@ import type { Lockout } from '../../protection/lockout.ts'
 import type { RateLimit } from '../../protection/login-rate-limit.ts'
 import type { Sm2 } from '../../sm2/sm2.ts'
 import type { Attempt, Progress, RunAttempt, Step } from '../attempt.ts'
-import type { Begin } from '../begin.ts'
+import type { Began, Begin } from '../begin.ts'
 import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
@@ -28,8 +28,7 @@ export interface StepRequest {
 }
 
 /** What a login answers; after the set-up of a second factor with its recovery codes, which are shown once. */
-export interface SignedIn {
-  token: string
+export interface SignedIn extends Began {
   recovery_codes?: string[]
   /** Wrong codes of the second factor since the last right one; absent if there were none. */
   wrong_codes?: number
