@@ -6,7 +6,7 @@ import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys } from '../key/keys.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Configuration } from '../settings/load.ts'
-import { keysOf, providersOf } from '../settings/served.ts'
+import { claimingProvider, keysOf } from '../settings/served.ts'
 import { createConfirmed } from '../side/confirmed.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
@@ -34,8 +34,7 @@ export async function ownerOfStoredFactor(
   { settings, type, source }: Place & { source: Configuration['settings']['accounts'] },
   name: string,
 ): Promise<Owner | null> {
-  const isClaimed = providersOf(settings, type).some(one => one.account === 'claims' && name.startsWith(`${one.name}:`))
-  if (isClaimed) return { id: name, username: name, extra: {} }
+  if (claimingProvider(settings, type, name) !== undefined) return { id: name, username: name, extra: {} }
   return source.kind === 'ldap' ? accountNamed(source, name) : null
 }
 

@@ -8,6 +8,7 @@ import {
 import { createPresentRights } from '../administration/accounts/actor.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Publish } from '../event/event.ts'
+import { isClaimedSession } from '../login/identity/claimed-session.ts'
 import type { Logins } from '../login/open.ts'
 import { bySide, type LoginType } from '../session/sides.ts'
 import { servesAccounts } from '../settings/served.ts'
@@ -40,7 +41,9 @@ export function createAccountAdministrations(
       management,
       sessions: store.sessions,
       keys: keys[type],
-      presentRights: createPresentRights(type, login.sources.BUSINESS?.management, permissions),
+      presentRights: createPresentRights(type, login.sources.BUSINESS?.management, permissions, session =>
+        isClaimedSession(settings, session),
+      ),
       permissions,
       policy,
       decrypt: login.decrypt,

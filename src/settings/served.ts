@@ -112,6 +112,14 @@ export const providersOf = (
   type: LoginType,
 ): ProviderSettings[] => login.providers.filter(({ side }) => side === SIDES[type].name)
 
+/** The OpenID provider whose claims are the account with this login id; `undefined` for other ids. Its name has no colon. */
+export const claimingProvider = (
+  settings: { login: Pick<Settings['login'], 'providers'> },
+  type: LoginType,
+  loginId: string,
+): ProviderSettings | undefined =>
+  providersOf(settings, type).find(one => one.account === 'claims' && loginId.startsWith(`${one.name}:`))
+
 /** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
 export function servesAccounts(
   settings: AccountSettings & Pick<Settings, 'account_administration'>,

@@ -81,6 +81,19 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
     t.match(page.json().data.records[0], { event: 'login', username: 'ada', provider: 'staff' })
   })
 
+  t.test('a SUPER_ADMIN administers the accounts beside the provider', async t => {
+    const browser = gateway.browser()
+    await browser.signIn('ada')
+    const { data } = (await browser.send('/api/v1/sys/account/page')).json()
+    t.same(data.records[0], { ...data.records[0], username: ADMIN.username, editable: true })
+    const edited = await browser.send('/api/v1/sys/account/edit', {
+      method: 'POST',
+      headers: { ...SAME, 'content-type': 'application/json' },
+      body: JSON.stringify({ id: '1', nickname: 'Chief' }),
+    })
+    t.match(edited.json(), { code: 200 })
+  })
+
   t.test('a disabled user is not signed in', async t => {
     await gateway.gateway.sides.business.disable('staff:bob', 600)
     t.equal(await failureOf('bob'), 'disabled')

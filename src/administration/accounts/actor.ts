@@ -14,18 +14,21 @@ export type PresentRights = (session: SessionRecord, accounts: readonly Subject[
 /**
  * How the present rights of administrators are found, who are users of the B side. If its accounts are administered here,
  * they decide, and not what a session began with: it may be about to end. Users of other sources have the rights by which
- * every permission is checked.
+ * every permission is checked. So have those whose account is the claims of a provider: none of the accounts is theirs.
  */
 export function createPresentRights(
   type: LoginType,
   business: Pick<AccountManagement, 'list'> | undefined,
   permissions: Pick<Permissions, 'holderOf'>,
+  isClaimed: (session: SessionRecord) => boolean,
 ): PresentRights {
   const isOwnSide = type === 'BUSINESS'
+  const held = async (session: SessionRecord): Promise<Rights> => rightsIn((await permissions.holderOf(session)).extra)
   return async (session, accounts) => {
     const id = isOwnSide ? session.user_id : null
-    if (business === undefined) return { id, rights: rightsIn((await permissions.holderOf(session)).extra) }
+    if (business === undefined) return { id, rights: await held(session) }
     const found = (isOwnSide ? accounts : await business.list()).find(account => account.id === session.user_id)
+    if (found === undefined && isClaimed(session)) return { id, rights: await held(session) }
     return { id, rights: found?.status === 'ACTIVE' ? found : NO_RIGHTS }
   }
 }
