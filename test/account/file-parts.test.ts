@@ -122,6 +122,32 @@ t.test('an edit changes one account, and no byte of the others', async t => {
   }
 })
 
+/** Values that are not read as texts, or that a writer of YAML likes to write otherwise. */
+const VALUES = [
+  '1.10',
+  '1e3',
+  '1e400',
+  '0x1F',
+  '0o17',
+  '007',
+  '+1',
+  '-0',
+  '1_000',
+  '2026-01-01T08:00:00+08:00',
+  'True',
+  '~',
+]
+
+t.test('an edit of an account keeps the text of what it does not edit', async t => {
+  const further = VALUES.map((value, index) => `    further${index}: ${value}\n`).join('')
+  for (const head of ['', '---\n', '%YAML 1.1\n---\n']) {
+    const path = join(t.testdir(), 'accounts.yaml')
+    writeFileSync(path, `${head}accounts:\n${block('1', further)}${block('2')}`)
+    t.equal(await setPassword(path, 'n1', 'battery staple'), true)
+    t.ok(readFileSync(path, 'utf8').includes(further), head)
+  }
+})
+
 t.test('the last account of a file is removed, and a list that is written whole is edited', async t => {
   const path = join(t.testdir(), 'accounts.yaml')
   writeFileSync(path, `# people\naccounts:\n${block('1')}`)

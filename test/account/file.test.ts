@@ -313,6 +313,8 @@ t.test('a path that is not a file is unavailable', async t => {
   t.match(await refusalOf(source.find('a')), { reason: 'UNAVAILABLE' })
 })
 
+const ROUNDED = /would be changed.*quotes/
+
 const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   [
     'a bare number as id',
@@ -366,6 +368,26 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   ['too much data', entry('1', 'a', `, x: ${'y'.repeat(7000)}`), 'accounts[0]', /bytes/],
   ['an id twice', entry('1', 'a') + entry('1', 'b'), 'accounts[1].id', /also that of account 1/],
   ['a name twice, in other cases', entry('1', 'a') + entry('2', 'A'), 'accounts[1].username', /also that of account 1/],
+  [
+    'a number that would be rounded',
+    entry('1', 'a', ', org: { id: 1923456789012345679 }'),
+    'accounts[0].org.id',
+    ROUNDED,
+  ],
+  [
+    'a fraction that would be rounded',
+    entry('1', 'a', ', x: [0.1, 0.12345678901234567891]'),
+    'accounts[0].x[1]',
+    ROUNDED,
+  ],
+  ['a hexadecimal number that would be rounded', entry('1', 'a', ', x: 0x1B1A2B3C4D5E6F71'), 'accounts[0].x', ROUNDED],
+  ['a number that JSON does not have', entry('1', 'a', ', x: .inf'), 'accounts[0].x', ROUNDED],
+  [
+    'a key that would be rounded',
+    entry('1', 'a', ', x: { 1923456789012345679: 1 }'),
+    'accounts[0].x.1923456789012345679',
+    ROUNDED,
+  ],
   ['a key twice', entry('1', 'a', ', id: "2"'), ':2', /written twice/],
   ['an alias', entry('1', '*nobody'), 'accounts[0].username', /an alias/],
   ['invalid YAML', '  - { id: "1"', ':2', /bracket|missing/],
@@ -411,6 +433,18 @@ t.test('a faulty account hides no fault of its other fields, nor of another acco
     'accounts[0].username',
     'accounts[1].password',
   ])
+})
+
+t.test('a number that is read as it is written is no fault, in whatever form', async t => {
+  const exact = [
+    ...['0', '-0', '1.10', '.5', '5.', '1e3', '1E+21', '12e-1', '0x1F', '0o17', '007', '+9007199254740992.0e1'],
+    ...['9007199254740992', '-1923456789012345600', '0x1FFFFFFFFFFFFF', '0.1', '0.1234567890123456', '1e22', '1e400'],
+    ...['"1923456789012345679"', "'0.12345678901234567891'", '!!str 1923456789012345679', '1923456789012345679 a'],
+  ]
+  for (const text of exact) {
+    const path = join(t.testdir({ 'accounts.yaml': `accounts:\n${entry('1', 'a', `, x: ${text}`)}` }), 'accounts.yaml')
+    t.ok((await readAccounts(path)).byId.has('1'), text)
+  }
 })
 
 t.test('unknown top-level keys or a bare list are a fault', async t => {

@@ -1,5 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, isMap, isSeq, parseDocument } from 'yaml'
+import {
+  type Document,
+  type DocumentOptions,
+  isMap,
+  isSeq,
+  type ParseOptions,
+  parseDocument,
+  type ScalarTag,
+  type SchemaOptions,
+  type Tags,
+} from 'yaml'
 import type { AccountsReader, AccountsText } from './accounts-reader.ts'
 import type { AccountEntry } from './schema.ts'
 import { type Parts, textOf } from './text-parts.ts'
@@ -48,17 +58,32 @@ function changedParts(_text: string, parts: Parts | null, change: Change): strin
   return textOf({ ...parts, items: [...items.slice(0, -1), endsLine, item] })
 }
 
+/** Reads and writes YAML so that a number keeps its text, such as `1.10`, `0x1F` or `007`, when something beside it is edited. */
+const AS_WRITTEN: DocumentOptions & ParseOptions & SchemaOptions = {
+  // As the accounts are read, whatever `%YAML` says.
+  schema: 'core',
+  customTags: tags => tags.map(tag => (isNumberTag(tag) ? withText(tag) : tag)),
+}
+
+const isNumberTag = (tag: Tags[number]): tag is ScalarTag =>
+  typeof tag === 'object' && /:(?:int|float)$/.test(tag.tag) && tag.collection === undefined
+
+const withText = (tag: ScalarTag): ScalarTag => ({
+  ...tag,
+  stringify: (item, ...context) => item.source ?? tag.stringify!(item, ...context),
+})
+
 const LIST = 'accounts:\n'
 
 /** The text of one item after a change; without `item` that of a new one. */
 function writtenItem(item: string | null, change: Change, indent: string): string {
-  const document = parseDocument(LIST + (item ?? ''))
+  const document = parseDocument(LIST + (item ?? ''), AS_WRITTEN)
   apply(document, 'set' in change ? { ...change, at: 0 } : change)
   return written(document, indent !== '').slice(LIST.length)
 }
 
 function changedWhole(text: string, _parts: Parts | null, change: Change): string {
-  const document = parseDocument(text.replace(/^\uFEFF/, ''))
+  const document = parseDocument(text.replace(/^\uFEFF/, ''), AS_WRITTEN)
   apply(document, change)
   return written(document, true)
 }

@@ -43,8 +43,12 @@ export function parseAccounts(text: string, path: string): AccountsDocument {
   return { entries, hasList: Array.isArray(written.get(['accounts'])) }
 }
 
+/** Further keys go into the session as they are. */
+const ALTERED = 'would be changed when it is read, as numbers of many digits are rounded; put it in quotes'
+
 function readEntries(written: Written, folder: string): AccountEntry[] {
   const { accounts } = read(AccountsFileSchema, written, folder) as { accounts?: unknown }
+  for (const path of written.altered()) if (!written.isFaulty(path)) written.report(path, ALTERED)
   const entries = (Array.isArray(accounts) ? accounts : []) as (AccountEntry | undefined)[]
   const faulty = new Set(written.faults.flatMap(({ path, isUnknown }) => (isUnknown === true ? [] : [path[1]])))
   for (const [index, entry] of entries.entries()) {

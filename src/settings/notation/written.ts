@@ -52,6 +52,8 @@ export class Written {
   readonly faults: WrittenFault[] = []
   /** What does not prevent a start. */
   readonly warnings: Warning[] = []
+  /** Finds the values and keys that are not read as they are written, as numbers of many digits are. */
+  altered: () => readonly KeyPath[] = () => []
   readonly #locate: (path: KeyPath) => Located
   /** Of values that were set later, by their paths as texts. */
   readonly #placesOfSet = new Map<string, Place>()

@@ -11,7 +11,7 @@ import {
   YAMLException,
 } from 'js-yaml'
 import { LineCounter } from 'yaml'
-import { emptySection, type KeyPath, type Section } from './written.ts'
+import { emptySection, isSection, type KeyPath, type Section } from './written.ts'
 
 const SectionTag = defineMappingTag<Section>('tag:yaml.org,2002:map', {
   create: emptySection,
@@ -79,6 +79,28 @@ export class YamlDocument {
       offset = this.#offsetOf(found.key ?? node) ?? offset
     }
     return { offset, depth: path.length }
+  }
+
+  /**
+   * Where a value or a key is not read as it is written: a number is rounded, and a key in another form than JSON has, such as
+   * `0x1F`, becomes another text. None beside duplicates and aliases, for which there are no values to compare.
+   */
+  altered(): KeyPath[] {
+    return this.duplicates.length + this.aliases.length > 0 ? [] : this.#alteredIn(ROOT, this.value, [])
+  }
+
+  #alteredIn(node: number, value: unknown, path: KeyPath): KeyPath[] {
+    const event = this.#events[node]
+    if (typeof value === 'number' && event?.type === EVENT_ID.SCALAR)
+      return isExact(getScalarValue(this.#text, event), value) ? [] : [path]
+    if (Array.isArray(value))
+      return this.#nodesIn(node).flatMap((item, index) => this.#alteredIn(item, value[index], [...path, index]))
+    if (!isSection(value) || event?.type !== EVENT_ID.MAPPING) return []
+    return this.#pairsOf(node).flatMap(({ key, value: inner }) => {
+      const name = this.#nameOf(key)
+      const below = [...path, name]
+      return Object.hasOwn(value, name) ? this.#alteredIn(inner, value[name], below) : [below]
+    })
   }
 
   lineAt(offset: number): number {
@@ -151,6 +173,21 @@ function behindEach(events: readonly Event[]): Uint32Array {
     else open.push(index)
   }
   return behind
+}
+
+/** Whether JSON has the number that is written. Of two numbers that are rounded to one value, it can have one at most. */
+const isExact = (written: string, value: number): boolean => decimalOf(written) === decimalOf(String(value))
+
+/** One form for each number without its sign: its digits, and the power of ten behind them. */
+function decimalOf(number: string): string {
+  const text = /^[-+]?0[box]/.test(number) ? String(BigInt(number.replace(/^[-+]/, ''))) : number
+  const found = /^[-+]?(\d*)\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text)
+  if (found === null) return text
+  const [, whole = '', fraction = '', power = '0'] = found
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  const exponent = Number(power) - fraction.length + digits.length - significant.length
+  return significant === '' ? '0' : `${significant}e${exponent}`
 }
 
 function linesOf(text: string): LineCounter {

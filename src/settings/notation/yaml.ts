@@ -60,6 +60,7 @@ function writtenIn(document: YamlDocument, label: string, folder: string): Writt
     const { offset, depth } = document.positionOf(path)
     return { place: { label: offset === null ? label : lineAt(offset), folder }, depth }
   })
+  written.altered = () => document.altered()
   for (const { name, first, second } of document.duplicates) {
     const message = `the key ${name} is written twice, first in line ${document.lineAt(first)}; join both, or remove one`
     written.faults.push({ place: lineAt(second), message, path: [] })
