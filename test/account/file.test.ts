@@ -588,6 +588,31 @@ t.test('a file with faults is not edited', async t => {
   t.notOk(existsSync(`${path}.lock`))
 })
 
+t.test(
+  'a file in another encoding than UTF-8 is a fault, no edit touches it, and the accounts before it stay',
+  async t => {
+    const { path, source, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+    t.ok(await source.find('a'))
+    /** A comment in GBK. */
+    const bytes = Buffer.concat([
+      Buffer.from('# '),
+      Buffer.from([0xd5, 0xca, 0xba, 0xc5]),
+      Buffer.from(`\naccounts:\n${entry('1', 'a')}`),
+    ])
+    writeFileSync(path, bytes)
+    const fault = { name: 'ConfigurationError', message: `${path}: is not UTF-8 text; save it in this encoding` }
+    await t.rejects(readAccounts(path), fault)
+    await t.rejects(setPassword(path, 'a', 'battery staple'), fault)
+    t.match(await refusalOf(addBy(source)), { reason: 'UNAVAILABLE' })
+    t.ok(readFileSync(path).equals(bytes))
+    t.ok(await source.find('a'))
+    t.equal(logged.length, 1)
+    t.match(JSON.stringify(logged), /is not UTF-8 text.*last valid version stay/)
+    writeFileSync(path, bytes.subarray(bytes.indexOf('\n')))
+    t.ok(await setPassword(path, 'a', 'battery staple'))
+  },
+)
+
 t.test('simultaneous writers lose no change', async t => {
   const { path } = open(t.testdir())
   const names = Array.from({ length: 12 }, (_, i) => `user${i}`)

@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { parseDocument } from 'yaml'
-import { parseYamlFile } from '../../src/settings/notation/yaml.ts'
+import { parseYamlFile, readYamlFile } from '../../src/settings/notation/yaml.ts'
 import { fc } from '../support/random.ts'
 
 const FRAGMENTS = [
@@ -94,6 +95,19 @@ t.test('the last of two keys with one name counts, and both are named', t => {
     written.faults.map(({ place, message }) => `${place} ${message.split(';')[0]}`),
     ['f:5 the key b is written twice, first in line 3', 'f:6 the key a is written twice, first in line 1'],
   )
+  t.end()
+})
+
+t.test('a file in another encoding than UTF-8 is not read', t => {
+  const folder = t.testdir({
+    'f.yaml': Buffer.from('name: caf\xe9\n', 'latin1'),
+    'g.yaml': Buffer.from('name: café\n'),
+  })
+  t.match(readYamlFile(join(folder, 'f.yaml'), folder), {
+    legible: false,
+    faults: [{ place: 'f.yaml', message: 'is not UTF-8 text; save it in this encoding' }],
+  })
+  t.match(readYamlFile(join(folder, 'g.yaml'), folder), { legible: true, faults: [], value: { name: 'café' } })
   t.end()
 })
 

@@ -8,7 +8,7 @@ import { type Change, textAfter } from './changed-text.ts'
 import { listMissing } from './document.ts'
 import { type IsHeld, withLock } from './lock.ts'
 import type { AccountEntry } from './schema.ts'
-import { noteWhole, readIfAny, settledText } from './settled-text.ts'
+import { isStill, noteWhole, settledText } from './settled-text.ts'
 
 /** What an accounts file is created with. */
 export const EMPTY_FILE = `# Accounts of the gateway, managed by \`dualgate account\`; read again when this file changes.
@@ -75,7 +75,7 @@ async function tryEdit<T>(
   if (change === null) return unchanged
   const after = await textAfter(text, read, change, reader)
   if (after === before) return unchanged
-  if (!replaceFile(file, after, () => isHeld() && readIfAny(file) === before)) return null
+  if (!replaceFile(file, after, () => isHeld() && isStill(file, before))) return null
   noteWhole(file, after)
   written?.(after)
   return { changed: true, result }

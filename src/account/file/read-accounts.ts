@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { decode } from '../../settings/notation/yaml.ts'
 import type { HashAccount } from '../hash-accounts.ts'
 import type { ListedAccount } from '../management.ts'
 import { COST, costOf } from '../password.ts'
@@ -33,10 +34,10 @@ export async function readAccounts(path: string, reader = new AccountsReader(pat
   return text === null ? NO_ACCOUNTS : accountsIn(await reader.read(text))
 }
 
-/** `null` if the file is missing. */
+/** `null` if the file is missing. Throws `ConfigurationError` if it is not UTF-8. */
 export async function textIfAny(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8')
+    return decode(await readFile(path), path)
   } catch (fault) {
     if (isAbsent(fault)) return null
     throw fault

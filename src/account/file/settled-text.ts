@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
 import { Unavailable } from '../../base/refusal.ts'
+import { decode } from '../../settings/notation/yaml.ts'
 import { ABSENT } from './read-accounts.ts'
 
 /** How long a file must be unchanged before it is read, in milliseconds. */
@@ -10,29 +11,31 @@ export const SETTLED = 100
 /** Looks at a file that changes all the time. */
 export const MAX_LOOKS = 10
 
-/** Digests of texts, by the paths of their files: the last that this process has put there, or found there unchanged. */
+/** Digests of contents, by the paths of their files: the last that this process has put there, or found there unchanged. */
 const whole = new Map<string, string>()
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')
+const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('base64')
 
-/** This process has just put the text there. */
-export const noteWhole = (path: string, text: string): void => void whole.set(path, digestOf(text))
+/** This process has just put the content there. */
+export const noteWhole = (path: string, content: string | Buffer): void => void whole.set(path, digestOf(content))
 
 /**
  * The text of a file that no program is writing: it has been unchanged for `SETTLED`, or is known to be whole. `null` for a file
  * that has been missing for as long: some editors remove a file before they write it anew. A program that pauses for longer
- * within a file can defeat this. Throws `Unavailable` for a file that changes all the time.
+ * within a file can defeat this. Throws `Unavailable` for a file that changes all the time, and `ConfigurationError` for one that
+ * is not UTF-8.
  */
 export async function settledText(path: string): Promise<string | null> {
   let before: string | null = null
   for (let look = 0; look < MAX_LOOKS; look++) {
-    const { text, state, age } = lookAt(path)
+    const { bytes, state, age } = lookAt(path)
     // An editor empties a file before it writes it. Linux does so before it changes the time, so an empty file may look old.
-    const isEmpty = text === ''
-    if (text !== null && !isEmpty && whole.get(path) === digestOf(text)) return text
+    const isEmpty = bytes?.length === 0
+    if (bytes !== null && !isEmpty && whole.get(path) === digestOf(bytes)) return decode(bytes, path)
     if (state !== null && (state === before || (age >= SETTLED && !isEmpty))) {
-      if (text !== null) noteWhole(path, text)
-      return text
+      if (bytes === null) return null
+      noteWhole(path, bytes)
+      return decode(bytes, path)
     }
     before = state
     await pause(age > 0 && age < SETTLED ? SETTLED - age : SETTLED)
@@ -42,7 +45,7 @@ export async function settledText(path: string): Promise<string | null> {
 
 interface Look {
   /** `null` for a missing file. */
-  text: string | null
+  bytes: Buffer | null
   /** `null` for a file that has changed while it was read. */
   state: string | null
   /** Milliseconds since its last change, by the clock of its file system; negative if that is ahead. */
@@ -51,8 +54,8 @@ interface Look {
 
 function lookAt(path: string): Look {
   const { state, age } = stateOf(path)
-  const text = readIfAny(path)
-  return { text, state: stateOf(path).state === state ? state : null, age }
+  const bytes = readIfAny(path)
+  return { bytes, state: stateOf(path).state === state ? state : null, age }
 }
 
 function stateOf(path: string): { state: string; age: number } {
@@ -62,10 +65,16 @@ function stateOf(path: string): { state: string; age: number } {
   return { state: `${ino} ${size} ${mtimeNs} ${ctimeNs}`, age: systemClock.now() - Number(ctimeNs / 1_000_000n) }
 }
 
-/** Synchronous, so that nothing of this process comes between a last look and the replacement. `null` for a missing file. */
-export function readIfAny(path: string): string | null {
+/** Synchronous, so that nothing of this process comes between a last look and the replacement. `null` stands for a missing file. */
+export function isStill(path: string, text: string | null): boolean {
+  const bytes = readIfAny(path)
+  return text === null || bytes === null ? text === bytes : bytes.equals(Buffer.from(text))
+}
+
+/** `null` for a missing file. */
+function readIfAny(path: string): Buffer | null {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw fault

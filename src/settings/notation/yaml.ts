@@ -1,11 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { YAMLException } from 'js-yaml'
+import { ConfigurationError } from './fault.ts'
 import { emptySection, isSection, Written } from './written.ts'
 import { YamlDocument } from './yaml-document.ts'
 import { faultsOfYaml } from './yaml-faults.ts'
 
 const NO_KEYS = 'must consist of keys and their values; a list stands below its key'
+const NOT_UTF8 = 'is not UTF-8 text; save it in this encoding'
 const ALIAS = 'an alias; a value that begins with * needs quotes, and each value is written where it belongs'
 
 /** Reads a YAML file. A file that cannot be read is a fault in the result; `null` when there is no such file. */
@@ -13,15 +16,25 @@ export function readYamlFile(file: string, cwd: string): Written | null {
   const label = labelOf(file, cwd)
   const folder = dirname(file)
   try {
-    return parseYamlFile(readFileSync(file, 'utf8'), label, folder)
+    return parseYamlFile(decode(readFileSync(file), label), label, folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
     const unreadable = new Written(emptySection(), { label, folder })
     unreadable.legible = false
-    unreadable.report([], `cannot be read (${code ?? 'unknown fault'}); check that it is a file this user may read`)
+    const unread = `cannot be read (${code ?? 'unknown fault'}); check that it is a file this user may read`
+    unreadable.report([], error instanceof ConfigurationError ? NOT_UTF8 : unread)
     return unreadable
   }
+}
+
+/**
+ * The text of a file. Throws `ConfigurationError` if it is in another encoding than UTF-8: in the text, U+FFFD would stand for each
+ * byte that is not, and would be written in its place.
+ */
+export function decode(bytes: Buffer, label: string): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  throw new ConfigurationError([{ place: label, message: NOT_UTF8 }])
 }
 
 /** A file as operators see it: from the working directory when it is below it. */
