@@ -5,6 +5,12 @@ export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
 
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 
+/**
+ * Whether an editor of the accounts can show a text, or a backend that gets it in a header: without control characters, halves of
+ * characters and the two noncharacters that YAML does not have in a text (YAML 1.2.2, 5.1).
+ */
+export const isPrintable = (text: string): boolean => !/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u.test(text)
+
 /** What administrators see of an account. */
 export interface ListedAccount {
   readonly id: string

@@ -156,7 +156,7 @@ export type FieldFault =
   | 'must be `next` of another page'
   | 'must be a time: YYYY-MM-DD HH:MM:SS or ISO 8601'
   | 'must not contain NUL'
-  | 'must not contain control characters'
+  | 'must not contain control characters or noncharacters'
   | 'must be true or false'
   | 'must be one of {values}'
   | 'must be left out: sessions of this side are not kept in cookies'

@@ -1,3 +1,4 @@
+import { isPrintable } from '../account/management.ts'
 import type { Permissions } from '../account/permissions.ts'
 import { rightsIn } from '../account/permissions.ts'
 import type { Account } from '../account/source.ts'
@@ -86,7 +87,7 @@ export function readWanted(wanted: WantedKey, { max_age }: Pick<KeySettings, 'ma
   const { name, days, permissions = null, paths = null, addresses = null } = wanted
   if (name.trim() === '') throw invalid('name', 'must not be empty')
   if ([...name].length > MAX_NAME) throw invalid('name', 'must be at most {maximum} characters', { maximum: MAX_NAME })
-  if (/[\p{Cc}\p{Cs}]/u.test(name)) throw invalid('name', 'must not contain control characters')
+  if (!isPrintable(name)) throw invalid('name', 'must not contain control characters or noncharacters')
   const maximum = daysOf(max_age)
   if (typeof days === 'number' && (days < 1 || days > maximum))
     throw invalid('days', 'must be a whole number from {minimum} to {maximum}', { minimum: 1, maximum })

@@ -18,6 +18,11 @@ const SIDES = [
   ['consumer', '/api/v1/client/account', 'consumers.yaml'],
 ] as const
 
+/** One of each class that YAML does not have in a text: C0, C1, halves of characters, two noncharacters. */
+const UNPRINTABLE = ['\0', '\n', '\u0007', '\u007f', '\u0085', '\u009f', '\ud800', '\udfff', '\ufffe', '\uffff']
+/** Their neighbours, and what editors like to hide. */
+const PRINTABLE = 'x\u00a0\u00ad\u200b\u2028\ud7ff\ue000\ufeff\ufffd\u{10000}\u{1fffe}\u{10ffff}x'
+
 type Rights = { roles?: string[]; permissions?: string[] }
 
 /** What administrators do, in short. */
@@ -280,8 +285,7 @@ withEveryStore(
           { permissions: ['x'.repeat(129)] },
           { nickname: 'x'.repeat(129) },
           { nickname: 'a\nb' },
-          { nickname: '\ud800' },
-          { roles: ['a\0'] },
+          ...UNPRINTABLE.flatMap(text => [{ nickname: text }, { roles: [`a${text}`] }, { permissions: [`${text}a`] }]),
           { status: 'active' },
           { permissions: Array.from({ length: 60 }, (_, i) => `${'x'.repeat(120)}${i}`) },
         ]
@@ -293,11 +297,13 @@ withEveryStore(
           )
           t.match(await post('add', { username: someone(), ...fields }), { code: 400, success: false })
         }
-        for (const username of ['', ' a', 'a\u0007', 'x'.repeat(129), 7, null]) {
+        for (const username of ['', ' a', ...UNPRINTABLE.map(text => `a${text}b`), 'x'.repeat(129), 7, null]) {
           t.match(await post('add', { username }), { code: 400, success: false })
         }
         t.match(await post('add', { username: someone(), must_change_password: 'no' }), { code: 400 })
         t.match(await detail(id), { roles: [], permissions: [] })
+        t.match(await post('edit', { id, nickname: PRINTABLE }), { success: true })
+        t.match(await detail(id), { nickname: PRINTABLE })
       })
 
       t.test(`${base}: further fields of a request change nothing`, async t => {

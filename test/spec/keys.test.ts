@@ -87,6 +87,7 @@ withEveryStore(
         [{ name: ' ' }, /^name: /],
         [{ name: 'x'.repeat(65) }, /^name: /],
         [{ name: 'a\u0007' }, /^name: /],
+        [{ name: 'a\uffff' }, /^name: /],
         [{ days: 0 }, /^days: /],
         [{ days: 366 }, /^days: .*365/],
         [{ days: 1.5 }, /^days: /],

@@ -5,12 +5,13 @@ import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts
 import { read } from '../../settings/notation/read.ts'
 import type { KeyPath, Written } from '../../settings/notation/written.ts'
 import { parseYamlFile } from '../../settings/notation/yaml.ts'
+import { isPrintable } from '../management.ts'
 import { isBcryptHash } from '../password.ts'
 import { type AccountEntry, AccountsFileSchema } from './schema.ts'
 
-/** A name that can be signed in with: no control characters, no space at its ends. */
+/** A name that can be signed in with: printable, no space at its ends. */
 export const isUsername = (text: string): boolean =>
-  text.length >= 1 && text.length <= 128 && text.trim() === text && !/[\p{Cc}\p{Cs}]/u.test(text)
+  text.length >= 1 && text.length <= 128 && text.trim() === text && isPrintable(text)
 
 /** Names that differ in case only are the same name. */
 export const nameKey = (username: string): string => username.toLowerCase()

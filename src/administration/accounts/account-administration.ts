@@ -1,5 +1,10 @@
 import { generateAccountId } from '../../account/id.ts'
-import { type AccountManagement, type AccountStatus, refuseServiceAccount } from '../../account/management.ts'
+import {
+  type AccountManagement,
+  type AccountStatus,
+  isPrintable,
+  refuseServiceAccount,
+} from '../../account/management.ts'
 import { invalid, Refusal } from '../../base/refusal.ts'
 import { type ChangeOptions, createChange, type Request } from './change.ts'
 import type { Subject } from './laws.ts'
@@ -94,13 +99,11 @@ function createResets(options: AccountAdministrationOptions, { change }: Changes
   }
 }
 
-/**
- * The fields that a client gave, by name: a request may contain others, such as a hash. Refuses texts that an editor of the
- * file, or a backend that gets them in a header, could not show.
- */
+/** The fields that a client gave, by name: a request may contain others, such as a hash. Refuses texts that are not printable. */
 function given({ nickname, roles, permissions, status }: Fields) {
   for (const [field, texts] of Object.entries({ nickname: [nickname ?? ''], roles, permissions })) {
-    if (texts?.some(text => /[\p{Cc}\p{Cs}]/u.test(text))) throw invalid(field, 'must not contain control characters')
+    if (texts?.every(isPrintable) === false)
+      throw invalid(field, 'must not contain control characters or noncharacters')
   }
   return {
     ...(typeof nickname === 'string' && { nickname }),

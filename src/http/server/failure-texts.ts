@@ -167,7 +167,7 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be `next` of another page': '必须是另一页返回的 next',
   'must be a time: YYYY-MM-DD HH:MM:SS or ISO 8601': '必须是时间，格式为 YYYY-MM-DD HH:MM:SS 或 ISO 8601',
   'must not contain NUL': '不能包含 NUL 字符',
-  'must not contain control characters': '不能包含控制字符',
+  'must not contain control characters or noncharacters': '不能包含控制字符或非字符',
   'must be true or false': '必须是 true 或 false',
   'must be one of {values}': '必须是以下之一：{values}',
   'must be left out: sessions of this side are not kept in cookies': '必须省略：该端不使用 Cookie 会话',
