@@ -88,6 +88,45 @@ t.test(
   },
 )
 
+/** Spellings that databases equate, as collations of MariaDB do. */
+const EQUATED: readonly (readonly [name: string, ...spellings: string[]])[] = [
+  ['weiss', 'weiß', 'WEIẞ', 'we\u200biss', 'we\u00adiss', 'we\u0591iss'],
+  ['aeoe', 'æœ', 'ǢŒ', 'ＡＥoe', 'æoe', 'aeœ'],
+  ['boll', 'bołl', 'bøłŁ', 'BØLL', 'boŀl', 'bǿll'],
+  ['didi', 'đidı', 'ðidi', 'ĐİDI', 'dıdı', 'd\ufe0fidi'],
+  ['thhug1', 'þhug1', 'thħug1', 'thhug１', 'thhug१', 'Þĥug١'],
+]
+
+t.test('the answers do not tell which name has an account where the source equates letters', async t => {
+  for (const [name, ...spellings] of EQUATED) {
+    for (const isKnown of [true, false]) {
+      const find = async (typed: string) => (isKnown && [name, ...spellings].includes(typed) ? account(name) : null)
+      const fixture = await openLoginFixture({ source: { find, highestCost: () => 4, close: async () => {} } })
+      t.teardown(fixture.close)
+      const reasons: string[] = []
+      for (const typed of [...spellings, name]) reasons.push(await fixture.attempt(typed, 'a guess'))
+      t.same(reasons, [...Array(5).fill(WRONG), 'DISABLED'], `${name}, ${isKnown ? 'with' : 'without'} an account`)
+    }
+  }
+})
+
+t.test('accounts whose names are other words in ASCII, or in a script of its own, do not share a lock', async t => {
+  for (const [one, other] of [
+    ['weis', 'weiss'],
+    ['bob', 'b-ob'],
+    ['राम', 'रमा'],
+    ['王伟', '王芳'],
+  ] as const) {
+    const accounts = [account(one, { id: 'one' }), account(other, { id: 'other' })]
+    const find = async (name: string) => accounts.find(({ username }) => username === name) ?? null
+    const fixture = await openLoginFixture({ source: { find, highestCost: () => 4, close: async () => {} } })
+    t.teardown(fixture.close)
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt(one, 'a guess'), WRONG)
+    t.equal(await fixture.attempt(one, PASSWORD), 'DISABLED', one)
+    t.equal(await fixture.attempt(other, PASSWORD), 'granted', other)
+  }
+})
+
 t.test('an administrator ends the lock of an account that was locked by another spelling', async t => {
   const fixture = await open(t)
   await fixture.guess('ANN', 5)

@@ -89,15 +89,47 @@ function createAddressFailures(
 }
 
 /**
- * The form in which names count: without regard to case, width, accents of Latin, Greek and Cyrillic letters, and spaces at the
- * ends. Databases compare so. If spellings of an unknown name were counted apart, a shared count would tell that an account exists.
+ * Letters that databases compare as these, and that have no decomposition in Unicode. The collation of the source is not known here,
+ * and collations differ: some equate all of these, others a few.
+ */
+const EQUATED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  l·: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+}
+const LETTERS = new RegExp(Object.keys(EQUATED).join('|'), 'g')
+
+/** The digits of each script stand in one row, from 0 to 9. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0)!
+  let zero = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1
+  return String((code - zero) % 10)
+}
+
+/**
+ * The form in which names count: without regard to case, width, accents of Latin, Greek and Cyrillic letters, characters that are not
+ * shown, the script of digits, and spaces at the ends. Databases compare so. If spellings of an unknown name were counted apart, a
+ * shared count would tell that an account exists. Names in ASCII that differ in more than case never share a count.
  */
 const folded = (name: string): string =>
   name
     .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
+    .replace(/[\u0300-\u036f]|\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
     .toLowerCase()
+    .replace(LETTERS, letter => EQUATED[letter]!)
+    .replace(/\p{Nd}/gu, asciiDigit)
+    // Marks of other scripts mean nothing on a letter of this one; on their own they are vowels.
+    .replace(/(?<=^|\p{ASCII})\p{M}+/gu, '')
 
 export function createLockout(options: LockoutOptions): Lockout {
   const { settings } = options
