@@ -1,4 +1,5 @@
 import { DEFAULT_CONFIG } from './cli/default-file.ts'
+import { serves } from './cli/serves.ts'
 import { load, onServing, onStarting } from './process/bundle.ts'
 import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
 import { endsWithTerminal } from './process/hangup.ts'
@@ -6,8 +7,8 @@ import { settleTicks } from './workarounds/node-next-tick.ts'
 
 /* The program `dualgate`, up to where its commands are loaded. */
 
-const [command, ...words] = process.argv.slice(2)
-const isStart = command === undefined || (command === 'start' && !words.includes('--help') && !words.includes('-h'))
+const words = process.argv.slice(2)
+const isStart = serves(words)
 
 // Without a listener SIGHUP ends a process. Nothing is read yet that it could reload.
 if (isStart) process.on('SIGHUP', endsWithTerminal)

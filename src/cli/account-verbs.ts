@@ -11,7 +11,7 @@ import type { Happened } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { linesOf, SERVICE } from './shown-account.ts'
 import { tableOf } from './table.ts'
-import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
+import { askHidden, CommandError, readAll, say, sayPassword, type Terminal, UsageError } from './terminal.ts'
 
 /* What `dualgate account` does to the accounts file. */
 
@@ -68,7 +68,7 @@ async function add(place: Place, { words, values }: Written, terminal: Terminal)
   })
   say(terminal.output, `added ${isService ? 'the service account ' : ''}${username} with id ${id}`)
   warnOfUnknownRoles(roles, place, terminal)
-  if (isMade) say(terminal.output, `password: ${password}`)
+  if (isMade) await sayPassword(terminal, username, `password: ${password}`)
   return { event: 'account-added', account: { id, username, nickname } }
 }
 
@@ -87,7 +87,7 @@ async function passwd({ path, policy }: Place, { words, values }: Written, termi
   const { password, isMade } = await passwordFor(username, policy, values, terminal)
   if (!(await setPassword(path, username, password, values['must-change'] === true))) throw absent(username)
   say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
-  if (isMade) say(terminal.output, `password: ${password}`)
+  if (isMade) await sayPassword(terminal, username, `password: ${password}`)
   return { event: 'password-reset', account }
 }
 

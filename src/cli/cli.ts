@@ -6,7 +6,8 @@ import { failureMessage, faultOfField } from '../http/server/failure-texts.ts'
 import { reportCrashes } from '../process/crash-report.ts'
 import { ConfigurationError, suggest } from '../settings/notation/fault.ts'
 import type { Command } from './command.ts'
-import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+import { serves } from './serves.ts'
+import { CommandError, say, type Terminal, UsageError, writeFaultsOf } from './terminal.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -37,11 +38,30 @@ export async function runProcess(): Promise<void> {
 
 /** Runs one command line and answers its exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
+  const faults = writeFaultsOf(terminal)
   try {
-    return await dispatch(words, terminal)
+    const code = await dispatch(words, terminal)
+    return serves(words) ? code : await codeWhenWritten(code, terminal, faults)
   } catch (fault) {
     return explainFault(fault, words[0], terminal)
   }
+}
+
+/**
+ * The exit code of a command when its lines are written, or when they cannot be: it has then failed. Only a gateway goes on. A
+ * reader that has left, such as `head`, needs no reason.
+ */
+async function codeWhenWritten(
+  code: number,
+  { output, errors }: Terminal,
+  faults: ReturnType<typeof writeFaultsOf>,
+): Promise<number> {
+  await Promise.all([say(output), say(errors)])
+  if (faults.size === 0) return code
+  const fault = faults.get(output)
+  if (fault !== undefined && fault.code !== 'EPIPE')
+    throw new CommandError(`standard output cannot be written: ${fault.message}`)
+  return Math.max(code, 1)
 }
 
 async function dispatch([name, ...rest]: readonly string[], terminal: Terminal): Promise<number> {

@@ -33,7 +33,7 @@ gateway that runs there already takes the configuration with \`dualgate reload\`
     const { output, cwd } = terminal
     const root = resolve(cwd, folder)
     const report = (path: string, isNew: boolean): void =>
-      say(output, `${isNew ? 'wrote' : 'kept '} ${labelOf(path, cwd)}${isNew ? '' : ', which exists'}`)
+      void say(output, `${isNew ? 'wrote' : 'kept '} ${labelOf(path, cwd)}${isNew ? '' : ', which exists'}`)
     for (const [name, text] of files()) {
       const path = join(root, name)
       mkdirSync(dirname(path), { recursive: true })

@@ -13,7 +13,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written
 import { keepEvents } from './journal.ts'
 import { accountNamed, openedStore } from './open-store.ts'
 import { tableOf } from './table.ts'
-import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+import { CommandError, say, sayOnce, type Terminal, UsageError } from './terminal.ts'
 
 interface Place {
   type: LoginType
@@ -117,7 +117,7 @@ async function ownerNamed(
   return accountNamed(accounts, username, factors)
 }
 
-async function add({ settings, type, keys, find }: Place, { words, values }: Written, { output }: Terminal) {
+async function add({ settings, type, keys, find }: Place, { words, values }: Written, terminal: Terminal) {
   const owner = await find(words[0]!)
   const of = (name: string) => (values[name] as string[] | undefined) ?? null
   const days = typeof values.days === 'string' ? Number(values.days) : null
@@ -129,11 +129,13 @@ async function add({ settings, type, keys, find }: Place, { words, values }: Wri
   const wanted = readWanted({ name, days, ...limits }, keysOfSide)
   const made = await keys.add(owner, wanted, { id: BY_COMMAND_LINE }, { by: BY_COMMAND_LINE })
   const lifetime = Math.round(wanted.lifetime / DAY)
-  say(
-    output,
-    `made key ${made.id} of ${owner.username}; it ends in ${lifetime} ${lifetime === 1 ? 'day' : 'days'}, and is shown only now:`,
+  const line = `made key ${made.id} of ${owner.username}; it ends in ${lifetime} ${lifetime === 1 ? 'day' : 'days'}, and is shown only now:`
+  const revoking = `dualgate key revoke ${owner.username} ${made.id}`
+  await sayOnce(
+    terminal,
+    [line, made.key],
+    `the new key could not be shown; end it with \`${revoking}\`, and make another`,
   )
-  say(output, made.key)
 }
 
 async function list({ type, keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {

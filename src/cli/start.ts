@@ -15,7 +15,7 @@ import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadS
 import { labelOf } from '../settings/notation/yaml.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
-import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
+import { CommandError, programOf, say, sayPassword, type Terminal, UsageError } from './terminal.ts'
 
 export const start: Command = {
   words: '',
@@ -54,16 +54,21 @@ export function startHere(terminal: Terminal): Promise<number> {
 async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile, terminal: Terminal): Promise<number> {
   const stopped = nextSignal()
   announceStarting()
-  const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
+  const warn = ({ place, message }: Fault): void => void say(terminal.errors, `dualgate: warning: ${place} ${message}`)
   let inUse: ConfigurationFile = BUILT_IN
-  const load = (): Loaded => {
+  const load = (report: typeof warn): Loaded => {
     const file = fileAfter(inUse)
-    return { file, settings: loadSettings(file, terminal.environment, terminal.cwd, warn) }
+    return { file, settings: loadSettings(file, terminal.environment, terminal.cwd, report) }
   }
-  const { file, settings } = load()
+  const { file, settings } = load(warn)
   inUse = file
   const log = createLog(settings.log.level)
-  const opening = open(settings, load)
+  const loadAgain = (): Loaded =>
+    load(warning => {
+      warn(warning)
+      log.warn({ warning }, 'the configuration has a warning')
+    })
+  const opening = open(settings, loadAgain)
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
   const manager = serviceManagerOf(terminal.environment, warn)
   const reload = async (running: Running): Promise<Outcome> => {
@@ -113,12 +118,17 @@ async function announcedFirstAccount(running: Running, settings: Settings, termi
   }
 }
 
-async function announceFirstAccount({ accounts }: Settings, { output, cwd }: Terminal): Promise<void> {
+async function announceFirstAccount({ accounts }: Settings, terminal: Terminal): Promise<void> {
   if (accounts.kind !== 'file') return
   const first = await firstAccount(accounts.path)
   if (first === null) return
-  say(output, `first account, in ${labelOf(accounts.path, cwd)}, shown only this once:`)
-  say(output, `  username: ${first.username}`, `  password: ${first.password}`)
+  await sayPassword(
+    terminal,
+    first.username,
+    `first account, in ${labelOf(accounts.path, terminal.cwd)}, shown only this once:`,
+    `  username: ${first.username}`,
+    `  password: ${first.password}`,
+  )
 }
 
 /** Only one of the two is loaded: a primary does not need the code that serves requests. */

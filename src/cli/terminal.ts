@@ -10,9 +10,33 @@ export interface Terminal {
   cwd: string
 }
 
-/** Writes lines. What a file, a server or a client has put into them does not control the terminal. */
-export const say = (stream: NodeJS.WritableStream, ...lines: string[]): void => {
-  stream.write(lines.map(line => `${line.split('\n').map(plain).join('\n')}\n`).join(''))
+/**
+ * Writes lines. What a file, a server or a client has put into them does not control the terminal. Resolves when they are
+ * written, with the fault if they cannot be. It need not be awaited: a command whose lines are not all written fails at its end.
+ */
+export function say(stream: NodeJS.WritableStream, ...lines: string[]): Promise<Error | null> {
+  const text = lines.map(line => `${line.split('\n').map(plain).join('\n')}\n`).join('')
+  return new Promise(resolve => stream.write(text, fault => resolve(fault ?? null)))
+}
+
+/** Writes lines with a secret that is shown only now; if they cannot be written, says what is to be done instead. */
+export async function sayOnce({ output, errors }: Terminal, lines: string[], otherwise: string): Promise<void> {
+  if ((await say(output, ...lines)) !== null) say(errors, `dualgate: ${otherwise}`)
+}
+
+/** Writes lines with a generated password, which the account has already. */
+export const sayPassword = (terminal: Terminal, username: string, ...lines: string[]): Promise<void> =>
+  sayOnce(
+    terminal,
+    lines,
+    `the password of ${username} could not be shown; set another with \`dualgate account passwd ${username}\``,
+  )
+
+/** The faults of writing, by stream: the last of each, as they happen. Without a listener the first one would end the process. */
+export function writeFaultsOf({ output, errors }: Terminal): ReadonlyMap<NodeJS.WritableStream, NodeJS.ErrnoException> {
+  const faults = new Map<NodeJS.WritableStream, NodeJS.ErrnoException>()
+  for (const stream of [output, errors]) stream.on('error', fault => faults.set(stream, fault))
+  return faults
 }
 
 /** How a person starts this program: npx runs it although it is in no PATH. */

@@ -153,9 +153,9 @@ t.test('a stack trace from the bundle names the sources', async t => {
   const [first, ...trace] = stack.split('\n')
   t.equal(first, 'Error: no terminal')
   const source = readFileSync(join(ROOT, 'src/cli/cli.ts'), 'utf8').split('\n')
-  const line = source.findIndex(text => text.includes('say(output, text)')) + 1
+  const line = source.findIndex(text => text.includes('writeFaultsOf(terminal)')) + 1
   t.ok(
-    trace.some(text => text.includes(`${join(ROOT, 'src/cli/cli.ts')}:${line - 1}:`)),
+    trace.some(text => text.includes(`${join(ROOT, 'src/cli/cli.ts')}:${line}:`)),
     stack,
   )
 })

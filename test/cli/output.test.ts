@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { launch, run, shippedFolder } from '../support/command-line.ts'
+import { NPM_START } from '../support/process.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
+
+/* The output of a command, or that of a gateway, cannot be written: its reader has left, or the disk is full. */
+
+const PROGRAM = NPM_START[0]!
+
+/** Runs a command whose standard output is a full disk. */
+async function onFullDisk(folder: string, words: string[]) {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [PROGRAM, ...words], { cwd: folder, stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  const exit = once(child, 'exit')
+  const errors = await text(child.stderr!)
+  return { code: (await exit)[0], errors }
+}
+
+/** Runs a command without a reader of its standard output. */
+async function withoutReader(folder: string, words: string[]) {
+  const child = launch(folder, words)
+  child.stdout!.destroy()
+  child.stdin!.end()
+  const exit = once(child, 'exit')
+  const errors = await text(child.stderr!)
+  return { code: (await exit)[0], errors }
+}
+
+t.test('a command fails with one sentence when its output cannot be written', async t => {
+  const folder = shippedFolder(t)
+  const reason = 'dualgate: standard output cannot be written: ENOSPC: no space left on device, write\n'
+  for (const words of [['--help'], ['start', '--help'], ['check']])
+    t.same(await onFullDisk(folder, words), { code: 1, errors: reason }, words.join(' '))
+  t.match(await onFullDisk(folder, ['nope']), { code: 2, errors: /^dualgate: unknown command nope/ })
+})
+
+t.test('a reader that has left needs no reason', async t => {
+  t.same(await withoutReader(shippedFolder(t), ['--help']), { code: 1, errors: '' })
+})
+
+t.test('a password that could not be shown is named, with what to do', async t => {
+  const folder = shippedFolder(t)
+  const remedy = 'dualgate: the password of bob could not be shown; set another with `dualgate account passwd bob`\n'
+  t.same(await withoutReader(folder, ['account', 'add', 'bob']), { code: 1, errors: remedy })
+  t.same(await withoutReader(folder, ['account', 'passwd', 'bob']), { code: 1, errors: remedy })
+  const full = await onFullDisk(folder, ['account', 'passwd', 'bob'])
+  t.match(full, { code: 1, errors: new RegExp(`^${remedy}dualgate: standard output cannot be written`) })
+})
+
+t.test('a key that could not be shown is named, with what to do', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'bob'])
+  const { code, errors } = await withoutReader(folder, ['key', 'add', 'bob'])
+  t.equal(code, 1)
+  const ending =
+    /^dualgate: the new key could not be shown; end it with `dualgate (key revoke bob \S+)`, and make another\n$/
+  const [, revoke] = ending.exec(errors)!
+  t.match(await run(folder, revoke!.split(' ')), { code: 0, output: /^revoked key/ })
+})
+
+t.test('a reload is applied when standard error cannot be written, and its warnings are in the log', async t => {
+  const gateway = await startSupervised(t)
+  gateway.child.stderr!.destroy()
+  gateway.write('.env', 'LISTEN__PROT=1\n')
+  t.equal((await gateway.reload()).code, 0)
+  const [line] = await until(() => {
+    const lines = gateway.logged('the configuration has a warning')
+    return lines.length > 0 && lines
+  })
+  t.match(line, { level: 40, warning: { place: '.env LISTEN__PROT', message: /^unknown setting; did you mean/ } })
+  t.equal(await gateway.end('SIGTERM'), 0)
+})
+
+t.test('a first start whose password cannot be shown says what to do, and the gateway goes on', async t => {
+  const folder = shippedFolder(t)
+  const environment = { LISTEN__PORT: '0', LISTEN__HOST: '127.0.0.1', INTERNAL__PORT: '0', WORKERS: '2' }
+  const child = launch(folder, ['start'], environment)
+  t.teardown(() => child.kill('SIGKILL'))
+  child.stdout!.destroy()
+  let errors = ''
+  child.stderr!.on('data', chunk => (errors += chunk))
+  t.ok(await until(async () => (await run(folder, ['reload'], { environment })).code === 0))
+  t.match(
+    errors,
+    /^dualgate: the password of admin could not be shown; set another with `dualgate account passwd admin`$/m,
+  )
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  t.equal((await exit)[0], 0)
+})
