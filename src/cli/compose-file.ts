@@ -45,7 +45,7 @@ services:
     init: true
     restart: unless-stopped
     # Longer than the time that the gateway gives to requests in progress.
-    stop_grace_period: 30s
+    stop_grace_period: 40s
 
 volumes:
   data:

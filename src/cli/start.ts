@@ -185,7 +185,7 @@ async function reloaded(running: Running, cwd: string, log: Logger): Promise<Out
 }
 
 /**
- * Closes within the limits of `drain`. A second signal or their end ends the process, with requests still in progress.
+ * Closes within the limits of `drain`. A second signal or their end ends the process, with work still in progress.
  */
 async function close(running: Running, manager: ServiceManager, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
@@ -195,7 +195,8 @@ async function close(running: Running, manager: ServiceManager, { errors }: Term
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopAtOnce('a second signal'))
   const notified = manager.stopping()
-  if (!(await running.close())) stopAtOnce('requests were still in progress when the time of `drain` was over')
+  const reason = await running.close()
+  if (reason !== null) stopAtOnce(reason)
   await notified
   return 0
 }

@@ -27,6 +27,7 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createJwt } from '../token/jwt.ts'
 import { createAccountAdministrations } from './account-administrations.ts'
+import { JOURNAL_LIMIT, WEBHOOK_LIMIT } from './close-limits.ts'
 import {
   createExplainedSides,
   createGateSides,
@@ -36,12 +37,8 @@ import {
 } from './keys-of-sides.ts'
 import type { Setup } from './setup.ts'
 
-/** How long waiting events are still sent while the gateway closes, in milliseconds. */
-const WEBHOOK_LIMIT = 2000
 /** Between two questions whether the store answers, in milliseconds. */
 const PING_PAUSE = 50
-/** How long entries of the journal are still stored while the gateway closes, in milliseconds. */
-const JOURNAL_LIMIT = 5000
 
 export type Sessions = Awaited<ReturnType<typeof openSessions>>
 

@@ -1,3 +1,4 @@
+import { RECORDS_LIMIT } from '../gateway/close-limits.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
@@ -59,9 +60,14 @@ export const IDLE_GRACE = 2000
 /** The exit code of a worker that cut off requests in progress. */
 export const CUT_OFF = 3
 
-/** What is left to do when the last request and the last WebSocket are over, in milliseconds. */
+/** What is left to do when the last request and the last WebSocket are over and the last event is recorded, in milliseconds. */
 const LAST_WORK = 1500
 
 /** How long a worker may take to end, in milliseconds; one that takes longer hangs. */
 export const endLimit = ({ requests, websockets }: Settings['drain']): number =>
-  Math.max(requests, IDLE_GRACE + websockets) + LAST_WORK
+  Math.max(requests, IDLE_GRACE + websockets) + RECORDS_LIMIT + LAST_WORK
+
+/** Why a gateway was stopped with work in progress. */
+export const REQUESTS_CUT_OFF = 'requests were still in progress when the time of `drain` was over'
+export const hanging = (drain: Settings['drain']): string =>
+  `its work was not done within ${endLimit(drain) / 1000} seconds`

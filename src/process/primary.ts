@@ -112,9 +112,9 @@ export class Primary implements Running {
     const before = this.#generation
     this.#generation = generation
     this.#others.add(before)
-    void before.close({ handover: true }).then(inTime => {
+    void before.close({ handover: true }).then(reason => {
       this.#others.delete(before)
-      if (!inTime) this.#log.warn('workers of the previous configuration were stopped with requests in progress')
+      if (reason !== null) this.#log.warn({ reason }, 'workers of the previous configuration were stopped')
     })
   }
 
@@ -125,12 +125,12 @@ export class Primary implements Running {
     else this.#watch = watchCertificate(listen.tls, certificate, this.#log, renewed => this.#generation.renew(renewed))
   }
 
-  async close(): Promise<boolean> {
+  async close(): Promise<string | null> {
     this.#closing = true
     this.#watch?.close()
     const generations = [this.#generation, ...this.#others]
-    const inTime = await Promise.all(generations.map(generation => generation.close({ handover: false })))
-    return inTime.every(Boolean)
+    const reasons = await Promise.all(generations.map(generation => generation.close({ handover: false })))
+    return reasons.find(reason => reason !== null) ?? null
   }
 
   kill(): void {

@@ -25,8 +25,11 @@ export interface Running {
    * `ConfigurationError` if it has faults and `ReloadError` if it cannot be applied; then nothing changes.
    */
   reload(): Promise<Reloaded>
-  /** Stops accepting and lets requests in progress finish, as long as `drain` allows; returns whether they did. */
-  close(): Promise<boolean>
+  /**
+   * Stops accepting, and lets requests in progress finish, as long as `drain` allows, and what follows them. Returns why some of it was
+   * cut off, or has to be; `null` if everything is done.
+   */
+  close(): Promise<string | null>
   /** Ends every process but this one. */
   kill(): void
 }

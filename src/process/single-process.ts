@@ -4,7 +4,7 @@ import { createGateway } from '../gateway/gateway.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { readCertificate } from '../settings/tls.ts'
 import { watchCertificate } from './certificate-watch.ts'
-import { endLimit, IDLE_GRACE } from './orders.ts'
+import { endLimit, hanging, IDLE_GRACE, REQUESTS_CUT_OFF } from './orders.ts'
 import { ReloadError, type Running } from './running-gateway.ts'
 import { explainListening } from './try-addresses.ts'
 
@@ -31,7 +31,8 @@ export async function startAlone(settings: Settings): Promise<Running> {
     async close() {
       watch?.close()
       const { drain } = settings
-      return within(endLimit(drain), gateway.close({ grace: IDLE_GRACE, drain }), () => false)
+      const closed = gateway.close({ grace: IDLE_GRACE, drain }).then(inTime => (inTime ? null : REQUESTS_CUT_OFF))
+      return within<string | null>(endLimit(drain), closed, () => hanging(drain))
     },
     kill() {},
   }

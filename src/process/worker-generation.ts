@@ -3,7 +3,7 @@ import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
-import { CUT_OFF, endLimit, type Urls } from './orders.ts'
+import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, type Urls } from './orders.ts'
 import type { Ports } from './ports.ts'
 import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
@@ -72,19 +72,19 @@ export class Generation {
     for (const worker of this.#workers) worker.tell({ kind: 'renew', certificate })
   }
 
-  /** Lets requests in progress finish, as long as `drain` allows; returns whether they did. */
-  async close({ handover }: { handover: boolean }): Promise<boolean> {
+  /** Lets the workers finish, as `Running.close` says, and then ends them. Returns why work was cut off; `null` if none was. */
+  async close({ handover }: { handover: boolean }): Promise<string | null> {
     const { drain } = this.#options.settings
     this.#giveUpRestarts()
-    let inTime = true
+    let reason: string | null = null
     const timer = setTimeout(() => {
-      inTime = false
+      reason = hanging(drain)
       void this.kill()
     }, endLimit(drain))
     for (const worker of this.#workers) worker.tell({ kind: 'close', handover, drain })
     const ends = await this.#ended()
     clearTimeout(timer)
-    return inTime && ends.every(({ code }) => code !== CUT_OFF)
+    return reason ?? (ends.some(({ code }) => code === CUT_OFF) ? REQUESTS_CUT_OFF : null)
   }
 
   /** Ends every worker at once. */

@@ -4,10 +4,13 @@ import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { generateSecret } from '../../src/settings/secrets.ts'
 import { call } from '../support/client.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
 import { startLoad } from './load.ts'
 
 t.jobs = 3
@@ -23,6 +26,40 @@ t.test('a request that does not end in the time of `drain` is cut off, and the e
   await once(socket, 'data')
   t.equal(await gateway.end('SIGTERM'), 1)
   t.match(gateway.output(), /stopped immediately: requests were still in progress when the time of `drain` was over/)
+})
+
+t.test(
+  'a gateway that stops sends its last webhooks for as long as it may, however late the last WebSocket ends',
+  async t => {
+    const receiver = await startUpstream({ answer: () => undefined })
+    t.teardown(() => receiver.close())
+    const backend = await startSocketUpstream(t)
+    const gateway = await startSupervised(t, {
+      environment: {
+        EVENTS__WEBHOOKS: `[{url: "${receiver.url}", secret: ${generateSecret()}}]`,
+        DRAIN__REQUESTS: '1ms',
+        DRAIN__WEBSOCKETS: '1ms',
+      },
+      files: {
+        'config/upstreams.yaml': `upstreams: [{ name: live, match: /api, target: "${backend.url}", websocket: {} }]\n`,
+      },
+    })
+    // Several, so that no worker has none: each is closed after the grace of idle connections, and no event is accepted.
+    for (let number = 0; number < 4; number++) {
+      await gateway.operate('consumer', 'login', { user_id: `${number}` })
+      await openEnd(t, gateway.url, { token: gateway.token })
+    }
+    t.equal(await gateway.end('SIGTERM'), 0)
+    t.equal(gateway.logged('webhook events dropped').length, 2, 'each worker has ended by itself')
+    t.notMatch(gateway.output(), /stopped immediately/)
+  },
+)
+
+t.test('a worker that hangs is stopped, and the reason is no other', async t => {
+  const gateway = await startSupervised(t, { environment: { DRAIN__REQUESTS: '1ms', DRAIN__WEBSOCKETS: '1ms' } })
+  process.kill(gateway.workers()[0]!, 'SIGSTOP')
+  t.equal(await gateway.end('SIGTERM'), 1)
+  t.match(gateway.output(), /^dualgate: stopped immediately: its work was not done within \d+\.\d+ seconds$/m)
 })
 
 for (const workers of ['1', '2']) {
