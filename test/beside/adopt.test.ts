@@ -322,6 +322,15 @@ t.test('adopt names what is wrong in the YAML of a service, and writes nothing',
   }
 })
 
+t.test('adopt reads a .env with a byte order mark, and refuses one in another encoding', async t => {
+  const folder = t.testdir({ 'marked.env': '\uFEFFREDIS__URL=redis://127.0.0.1:1/0\n' })
+  t.match((await run(folder, ['adopt', '--env', 'marked.env', 'x'])).errors, /Redis does not answer/)
+  writeFileSync(join(folder, 'wide.env'), 'REDIS__URL=redis://127.0.0.1:1/0\n', 'utf16le')
+  const { code, errors } = await run(folder, ['adopt', '--env', 'wide.env', 'x'])
+  t.same([code, existsSync(join(folder, 'x'))], [1, false])
+  t.equal(errors, `dualgate: ${join(folder, 'wide.env')} is not text in UTF-8; save it in this encoding\n`)
+})
+
 t.test('adopt without a Redis reports this, and writes nothing', async t => {
   const folder = t.testdir({ '.other': 'A=1\n' })
   t.equal((await run(folder, ['adopt', '--env', '.other'])).code, 2)

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { readConfiguration } from '../../src/settings/load.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
-import { faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
+import { BESIDE, faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
 
 const OVERLAYS: [variables: Record<string, string>, read: (settings: Settings) => unknown, value: unknown][] = [
   [{ PROFILE: '2' }, s => s.profile, 2],
@@ -95,6 +97,26 @@ t.test('.env in the working directory is read, and the environment wins over it'
 
 t.test('a fault in .env has its place there', async t => {
   t.match(faultsOf(t, '', {}, { '.env': 'LISTEN__PORT=x\n' }), [/^\.env LISTEN__PORT: must be/])
+})
+
+t.test('a byte order mark in .env is no part of its first variable', async t => {
+  t.equal(settingsOf(t, '', {}, { '.env': '\uFEFFLISTEN__PORT=9\n' }).listen.port, 9)
+})
+
+t.test('a .env in another encoding than UTF-8 is a fault', async t => {
+  const text = 'LISTEN__PORT=9\n'
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': '' })
+  for (const bytes of [
+    Buffer.from(`\uFEFF${text}`, 'utf16le'),
+    Buffer.from(text, 'utf16le'),
+    Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(),
+    Buffer.from(`${text}LOG__FILE=caf\u00e9\n`, 'latin1'),
+  ]) {
+    writeFileSync(join(folder, '.env'), bytes)
+    t.throws(() => readConfiguration('gateway.yaml', {}, folder), {
+      message: `${join(folder, '.env')}: is not text in UTF-8; save it in this encoding`,
+    })
+  }
 })
 
 t.test('NODE_ENV may be set in .env too', async t => {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { NOT_UTF8, readEnvText } from '../../settings/notation/env-file.ts'
 import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { isSection } from '../../settings/notation/written.ts'
 import { readYamlFile } from '../../settings/notation/yaml.ts'
@@ -76,11 +76,14 @@ function jwtOf(find: (pattern: RegExp) => Named | undefined): Record<string, str
 }
 
 function envVariables(path: string): Variables {
+  let text: string | null
   try {
-    return parseEnv(withHashes(readFileSync(path, 'utf8'))) as Record<string, string>
+    text = readEnvText(path)
   } catch (fault) {
     throw new CommandError(`${path} cannot be read (${(fault as NodeJS.ErrnoException).code})`)
   }
+  if (text === null) throw new CommandError(`${path} ${NOT_UTF8}`)
+  return parseEnv(withHashes(text)) as Record<string, string>
 }
 
 /**

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { NOT_UTF8, readEnvText } from '../notation/env-file.ts'
 import { ConfigurationError, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
 import { isSection, type KeyPath, type Place, textOf, type Written } from '../notation/written.ts'
@@ -41,9 +41,11 @@ export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Vari
   return Object.assign(variables, { empty })
 }
 
+/** `null` if there is no such file. */
 function readEnvFile(file: string): string | null {
+  let text: string | null
   try {
-    return readFileSync(file, 'utf8')
+    text = readEnvText(file)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault'
     if (code === 'ENOENT' || code === 'EISDIR') return null
@@ -51,6 +53,8 @@ function readEnvFile(file: string): string | null {
       { place: file, message: `cannot be read (${code}); let this user read it, or remove it` },
     ])
   }
+  if (text === null) throw new ConfigurationError([{ place: file, message: NOT_UTF8 }])
+  return text
 }
 
 /**
