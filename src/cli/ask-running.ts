@@ -29,18 +29,38 @@ export async function askRunning({ internal, data }: Configuration['settings'], 
       'internal.port is 0, so the port of the running gateway is not known; set INTERNAL__PORT to it',
     )
   const { status, body } = await post(internal, secret, JSON.stringify(question))
+  const answer = answerIn(body)
+  if (answer === null)
+    throw new CommandError(
+      `another program answers at ${placeOf(internal)} (internal listener); correct internal.port, or stop that program`,
+    )
   if (status === 401) throw new CommandError('the running gateway has another internal secret (INTERNAL__SECRET)')
-  const answer = JSON.parse(body) as { message: string; data: { rows: { name: string; value: string }[] } | null }
   if (status !== 200 || answer.data === null)
     throw new CommandError(`the running gateway answers ${status}: ${answer.message}`)
   return answer.data.rows.map(({ name, value }) => [name, value])
 }
 
-async function post(
-  { host, port, socket }: Configuration['settings']['internal'],
-  secret: string,
-  body: string,
-): Promise<{ status: number; body: string }> {
+interface Answer {
+  message: string
+  data: { rows: { name: string; value: string }[] } | null
+}
+
+/** The answer of a gateway; `null` for that of another program. */
+function answerIn(body: string): Answer | null {
+  try {
+    const { message, data } = JSON.parse(body) as Answer
+    return typeof message === 'string' && (data === null || Array.isArray(data.rows)) ? { message, data } : null
+  } catch {
+    return null
+  }
+}
+
+type Internal = Configuration['settings']['internal']
+
+const placeOf = ({ host, port, socket }: Internal): string => socket ?? `${host}:${port}`
+
+async function post(internal: Internal, secret: string, body: string): Promise<{ status: number; body: string }> {
+  const { host, port, socket } = internal
   const place = socket === undefined ? { host: reachable(host), port } : { socketPath: socket }
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', host: 'localhost' }
   try {
@@ -53,9 +73,8 @@ async function post(
         .end(body)
     })
   } catch (cause) {
-    const where = socket ?? `${host}:${port}`
     throw new CommandError(
-      `no gateway answers at ${where} (internal listener); is it running, with this configuration?`,
+      `no gateway answers at ${placeOf(internal)} (internal listener); is it running, with this configuration?`,
       { cause },
     )
   }

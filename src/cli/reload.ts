@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { askReload } from '../process/control.ts'
+import { askReload, ControlError } from '../process/control.ts'
 import { type ConfigurationFile, readConfiguration } from '../settings/load.ts'
 import { labelOf } from '../settings/notation/yaml.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn } from './command.ts'
@@ -24,7 +24,9 @@ ${CONFIG_HELP}`,
     if (written.words.length > 0) throw new UsageError(`reload takes no arguments, but got ${written.words.join(' ')}`)
     const file = configOrBuiltIn(written, cwd)
     const { settings } = readConfiguration(file, environment, cwd, { secretsNeeded: false })
-    const outcome = await askReload(settings.data)
+    const outcome = await askReload(settings.data).catch((fault: unknown) => {
+      throw fault instanceof ControlError ? new CommandError(fault.message, { cause: fault }) : fault
+    })
     if (outcome === null) throw new CommandError(`no gateway runs with the data folder ${settings.data}`)
     if (outcome.fault !== null) throw new CommandError(`not reloaded: ${outcome.fault}`)
     const { workers, notes } = outcome

@@ -25,6 +25,9 @@ const MAX_PATH_BYTES = 103
 /** A command is one word. */
 const MAX_COMMAND_BYTES = 64
 
+/** Why a command does not reach a gateway, or gets no answer, with the remedy. */
+export class ControlError extends Error {}
+
 export interface Control {
   close(): void
 }
@@ -34,6 +37,7 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
   const server = new Server({ allowHalfOpen: true }, socket => void answer(socket, reload))
   try {
     const path = pathIn(folder)
+    if (path === null) throw tooLong(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (await isAnswered(path)) throw new Error('another gateway runs with this data folder and receives the commands')
     rmSync(path, { force: true })
@@ -46,11 +50,16 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
 }
 
 /** Whether a gateway runs with a data folder, and receives commands. */
-export const isRunning = (folder: string): Promise<boolean> => isAnswered(pathIn(folder))
+export async function isRunning(folder: string): Promise<boolean> {
+  const path = pathIn(folder)
+  return path !== null && isAnswered(path)
+}
 
-/** Sends a reload to the gateway that runs with a data folder; returns `null` if none runs. */
+/** Sends a reload to the gateway that runs with a data folder; returns `null` if none runs. Throws `ControlError`. */
 export async function askReload(folder: string): Promise<Outcome | null> {
-  const socket = connect(pathIn(folder))
+  const path = pathIn(folder)
+  if (path === null) throw tooLong(folder)
+  const socket = connect(path)
   try {
     await once(socket, 'connect')
   } catch (fault) {
@@ -59,7 +68,11 @@ export async function askReload(folder: string): Promise<Outcome | null> {
     throw fault
   }
   socket.end('reload')
-  return JSON.parse(await text(socket)) as Outcome
+  try {
+    return JSON.parse(await text(socket)) as Outcome
+  } catch (cause) {
+    throw new ControlError('the gateway ended before it answered; its log says why', { cause })
+  }
 }
 
 async function answer(socket: Socket, reload: () => Promise<Outcome>): Promise<void> {
@@ -85,11 +98,15 @@ async function isAnswered(path: string): Promise<boolean> {
   }
 }
 
-/** The shorter form of the path, relative or absolute, because its length is limited. */
-function pathIn(folder: string): string {
+/** The shorter form of the path, relative or absolute, because its length is limited; `null` if it is too long. */
+function pathIn(folder: string): string | null {
   const path = resolve(folder, FILE)
   const fromHere = join(relative(process.cwd(), folder), FILE)
   const shorter = fromHere.length < path.length ? fromHere : path
-  if (Buffer.byteLength(shorter) > MAX_PATH_BYTES) throw new Error(`the path ${path} is too long for a socket`)
-  return shorter
+  return Buffer.byteLength(shorter) > MAX_PATH_BYTES ? null : shorter
 }
+
+const tooLong = (folder: string): ControlError =>
+  new ControlError(
+    `the path ${resolve(folder, FILE)} is too long for a socket; send SIGHUP to the gateway, or give it a data folder with a shorter path`,
+  )

@@ -206,3 +206,24 @@ t.test('without a running gateway, a port or a secret the command says what to d
   const { code, errors } = await run(folder, ['explain', 'GET', '/x', '--token-stdin', '--config', 'gateway.yaml'])
   t.match([code, errors], [2, /--token-stdin needs --live/])
 })
+
+t.test('another program at the internal port is named as such', async t => {
+  let answer = ''
+  const other = await startUpstream({ answer: (_request, response) => void response.end(answer) })
+  t.teardown(() => other.close())
+  const folder = t.testdir({ 'gateway.yaml': 'upstreams: []\n', 'permissions.yaml': '' })
+  const environment = { INTERNAL__SECRET: 'kJ3vQ8zR2xW7bN5mT9cL4pD6', INTERNAL__PORT: String(other.port) }
+  for (const text of ['<html></html>', '', 'null', '{"ok":true}', '{"message":"","data":{}}']) {
+    answer = text
+    const words = ['explain', '--live', 'GET', '/api/v1/x', '--config', 'gateway.yaml']
+    t.same(
+      await run(folder, words, { environment }),
+      {
+        code: 1,
+        output: '',
+        errors: `dualgate: another program answers at 127.0.0.1:${other.port} (internal listener); correct internal.port, or stop that program\n`,
+      },
+      text,
+    )
+  }
+})

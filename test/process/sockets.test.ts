@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -87,3 +87,29 @@ for (const [workers, umask] of [
     t.equal(modeOf(internal), '600')
   })
 }
+
+t.test('a reload whose gateway ends before it answers says so', async t => {
+  const folder = shortFolder(t)
+  for (const answer of ['', '{"fault":']) {
+    const server = new Server({ allowHalfOpen: true }, socket => socket.resume().once('end', () => socket.end(answer)))
+    await listenPrivately(server, join(folder, 'control.sock'))
+    const outcome = await run(folder, ['reload'], { environment: { DATA: folder } })
+    server.close()
+    t.same(outcome, {
+      code: 1,
+      output: '',
+      errors: 'dualgate: the gateway ended before it answered; its log says why\n',
+    })
+  }
+})
+
+t.test('a data folder whose path is too long for a socket is no fault of init, and reload says what to do', async t => {
+  const folder = join(shortFolder(t), 'x'.repeat(120))
+  mkdirSync(folder)
+  const { code, output } = await run(folder, ['init'])
+  t.equal(code, 0)
+  t.match(output, / && dualgate start$/m)
+  const errors =
+    /^dualgate: the path \S+\/data\/control\.sock is too long for a socket; send SIGHUP to the gateway, or /
+  t.match(await run(folder, ['reload']), { code: 1, output: '', errors })
+})
