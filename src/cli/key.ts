@@ -11,7 +11,7 @@ import { accountsOf, keysOf } from '../settings/served.ts'
 import { hintOf } from '../token/key-form.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { keepEvents } from './journal.ts'
-import { accountNamed, openedStore } from './open-store.ts'
+import { accountNamed, existingStore, openedStore } from './open-store.ts'
 import { tableOf } from './table.ts'
 import { CommandError, say, sayOnce, type Terminal, UsageError } from './terminal.ts'
 
@@ -89,7 +89,7 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
   const keysOfSide = keysOf(settings, type)
   if (keysOfSide === 'off') throw new CommandError(`keys.${SIDES[type].name} is off`)
   const events: SessionEvent[] = []
-  const store = await openedStore(settings)
+  const store = await (written.words[0] === 'add' ? openedStore : existingStore)(settings)
   try {
     const { credentials } = store
     const publish = (event: SessionEvent): void => void events.push(event)

@@ -5,6 +5,7 @@ import type { FactorsOfSide } from '../account/stored-factors.ts'
 import { systemClock } from '../base/clock.ts'
 import { createLog } from '../base/log/log.ts'
 import type { Configuration } from '../settings/load.ts'
+import type { StoreForms } from '../store/forms.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { CommandError } from './terminal.ts'
@@ -18,10 +19,16 @@ export const hasStore = ({ store, data }: Place): boolean => store.kind !== 'emb
  * The configured store, for one command, which says itself what went wrong. Fails with a `CommandError` for an embedded store of
  * another user of the system: what a command makes there might be closed to the gateway.
  */
-export async function openedStore({ store, data }: Place): Promise<Store> {
+export async function openedStore({ store, data }: Place, forms?: StoreForms): Promise<Store> {
   if (store.kind === 'embedded' && isOfAnotherUser(data))
     throw new CommandError(`${data} belongs to another user: run this as that user`)
-  return openStore(store, data, systemClock, createLog('silent'))
+  return openStore(store, data, systemClock, createLog('silent'), undefined, false, forms)
+}
+
+/** The same, for a command that makes nothing in a store: also fails where it is missing. */
+export async function existingStore(place: Place, forms?: StoreForms): Promise<Store> {
+  if (!hasStore(place)) throw new CommandError(`there is no store in ${place.data}`)
+  return openedStore(place, forms)
 }
 
 function isOfAnotherUser(data: string): boolean {

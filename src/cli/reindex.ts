@@ -1,12 +1,11 @@
 import { systemClock } from '../base/clock.ts'
-import { createLog } from '../base/log/log.ts'
 import { Unavailable } from '../base/refusal.ts'
 import { createTimestampFormat } from '../base/timestamp.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import { readConfiguration } from '../settings/load.ts'
-import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn } from './command.ts'
+import { existingStore } from './open-store.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
 const BAR_WIDTH = 30
@@ -27,8 +26,7 @@ ${CONFIG_HELP}`,
     const { environment, cwd } = terminal
     const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
     const timestamps = createTimestampFormat(settings.timezone)
-    const log = createLog('silent')
-    const store = await openStore(settings.store, settings.data, systemClock, log, undefined, false, { timestamps })
+    const store = await existingStore(settings, { timestamps })
     try {
       for (const type of LOGIN_TYPES) await reindexSide(store, type, terminal)
     } catch (fault) {

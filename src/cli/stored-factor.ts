@@ -12,7 +12,7 @@ import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { keepEvents } from './journal.ts'
-import { accountNamed, hasStore, openedStore } from './open-store.ts'
+import { accountNamed, existingStore, hasStore, openedStore } from './open-store.ts'
 import { CommandError, say, type Terminal } from './terminal.ts'
 
 /** A side whose store has second factors. */
@@ -48,8 +48,7 @@ export async function resetStoredFactor(
   { output, errors }: Pick<Terminal, 'output' | 'errors'>,
 ): Promise<void> {
   const name = plain(account.username)
-  if (!hasStore(settings)) throw new CommandError(`there is no store in ${settings.data}`)
-  const store = await openedStore(settings)
+  const store = await existingStore(settings)
   const events: SessionEvent[] = []
   try {
     const factors = { type, place: store.factors }

@@ -214,6 +214,13 @@ t.test('without keys of a side, or without its accounts, the command says so', a
   })
 })
 
+t.test('what changes nothing makes no store where it is missing', async t => {
+  const folder = shippedFolder(t)
+  for (const words of [['list'], ['list', 'jane'], ['revoke', 'jane', 'x']])
+    t.match(await run(folder, ['key', ...words]), { code: 1, output: '', errors: /there is no store in \S+data$/m })
+  t.same(readdirSync(folder), ['config'])
+})
+
 t.test('a command opens no store that belongs to another user of the system', { skip: withoutUsers }, async t => {
   const folder = shippedFolder(t)
   const data = join(folder, 'data')

@@ -1,9 +1,12 @@
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { run, shippedFolder } from '../support/command-line.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 
 t.test('reindex of an empty embedded store finds nothing, and twice the same', async t => {
   const folder = shippedFolder(t)
+  mkdirSync(join(folder, 'data'))
   for (let i = 0; i < 2; i++) {
     t.match(await run(folder, ['reindex']), {
       code: 0,
@@ -30,6 +33,12 @@ t.test('reindex adds the sessions that other programs wrote', { skip: withoutRed
   const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url }
   const answer = await run(folder, ['reindex'], { environment })
   t.match(answer, { code: 0, output: 'BUSINESS: 0 live tokens\nCONSUMER: 300 live tokens\n' })
+})
+
+t.test('reindex makes no store where it is missing', async t => {
+  const folder = shippedFolder(t)
+  t.match(await run(folder, ['reindex']), { code: 1, output: '', errors: /^dualgate: there is no store in \S+data$/m })
+  t.same(readdirSync(folder), ['config'])
 })
 
 t.test('reindex reports a store that does not answer', async t => {
