@@ -8,7 +8,8 @@ import { createLog, type Logger } from '../base/log/log.ts'
 import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
-import { type Loaded, ReloadError, type Running } from '../process/running-gateway.ts'
+import type { PrimaryOptions } from '../process/primary.ts'
+import { type Accept, type Loaded, ReloadError, type Running } from '../process/running-gateway.ts'
 import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
 import { AddressError } from '../process/try-addresses.ts'
 import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../settings/load.ts'
@@ -56,19 +57,22 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
   announceStarting()
   const warn = ({ place, message }: Fault): void => void say(terminal.errors, `dualgate: warning: ${place} ${message}`)
   let inUse: ConfigurationFile = BUILT_IN
-  const load = (report: typeof warn): Loaded => {
+  const load = (report: typeof warn, accept: Accept = () => undefined): Loaded => {
     const file = fileAfter(inUse)
-    return { file, settings: loadSettings(file, terminal.environment, terminal.cwd, report) }
+    const settings = loadSettings(file, terminal.environment, terminal.cwd, ({ settings, warnings }) => {
+      warnings.forEach(report)
+      accept(settings)
+    })
+    return { file, settings }
   }
   const { file, settings } = load(warn)
   inUse = file
   const log = createLog(settings.log.level)
-  const loadAgain = (): Loaded =>
-    load(warning => {
-      warn(warning)
-      log.warn({ warning }, 'the configuration has a warning')
-    })
-  const opening = open(settings, loadAgain)
+  const warnAgain = (warning: Fault): void => {
+    warn(warning)
+    log.warn({ warning }, 'the configuration has a warning')
+  }
+  const opening = open(settings, accept => load(warnAgain, accept))
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
   const manager = serviceManagerOf(terminal.environment, warn)
   const reload = async (running: Running): Promise<Outcome> => {
@@ -132,7 +136,7 @@ async function announceFirstAccount({ accounts }: Settings, terminal: Terminal):
 }
 
 /** Only one of the two is loaded: a primary does not need the code that serves requests. */
-async function open(settings: Settings, load: () => Loaded): Promise<Running> {
+async function open(settings: Settings, load: PrimaryOptions['load']): Promise<Running> {
   try {
     mkdirSync(settings.data, { recursive: true, mode: 0o700 })
     if (settings.workers === 1) return await (await import('../process/single-process.ts')).startAlone(settings)

@@ -9,7 +9,7 @@ import { WORKER_UMASK } from './first-worker.ts'
 import type { Urls } from './orders.ts'
 import { Ports } from './ports.ts'
 import { consequencesOf, refuseMissingAccounts } from './reload-limits.ts'
-import { type Loaded, ReloadError, type Reloaded, type Running } from './running-gateway.ts'
+import { type Accept, type Loaded, ReloadError, type Reloaded, type Running } from './running-gateway.ts'
 import { SharedChanges } from './shared-changes.ts'
 import { fixedKeysChanged, tryAddresses } from './try-addresses.ts'
 import { Generation, type GenerationOptions } from './worker-generation.ts'
@@ -20,15 +20,15 @@ export const START_LIMIT = 60_000
 
 export interface PrimaryOptions {
   settings: Settings
-  /** Reads and checks the configuration again. */
-  load: () => Loaded
+  /** Reads and checks the configuration again. What `accept` refuses changes nothing. */
+  load: (accept: Accept) => Loaded
   clock: Clock
 }
 
 /** The primary process serves no requests. It starts the workers and replaces them after a crash or a reload. */
 export class Primary implements Running {
   readonly urls: Urls
-  readonly #load: () => Loaded
+  readonly #load: PrimaryOptions['load']
   readonly #clock: Clock
   #log: Logger
   readonly #ports: Ports
@@ -83,10 +83,12 @@ export class Primary implements Running {
 
   async #reload(): Promise<Reloaded> {
     if (this.#closing) throw new ReloadError('the gateway is stopping')
-    const { settings: next, file } = this.#load()
-    const fixed = fixedKeysChanged(this.#settings, next)
-    if (fixed.length > 0) throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
-    refuseMissingAccounts(this.#settings, next)
+    const { settings: next, file } = this.#load(read => {
+      const fixed = fixedKeysChanged(this.#settings, read)
+      if (fixed.length > 0)
+        throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
+      refuseMissingAccounts(this.#settings, read)
+    })
     const log = createLog(next.log.level)
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
     const generation = generationOf({ settings: next, ports, metrics, changes, log, clock })

@@ -4,8 +4,10 @@ import type { Settings } from '../settings/schema/settings.ts'
 import { accountsOf } from '../settings/served.ts'
 import { ReloadError } from './running-gateway.ts'
 
+type WithAccounts = Parameters<typeof accountsOf>[0]
+
 /** The accounts file of a first start, which creates it. A reload does not: no user could sign in afterwards. */
-export function refuseMissingAccounts(running: Settings, next: Settings): void {
+export function refuseMissingAccounts(running: WithAccounts, next: WithAccounts): void {
   for (const type of LOGIN_TYPES) {
     const path = accountsFileOf(next, type)
     if (path === null || path === accountsFileOf(running, type) || existsSync(path)) continue
@@ -15,7 +17,7 @@ export function refuseMissingAccounts(running: Settings, next: Settings): void {
   }
 }
 
-const accountsFileOf = (settings: Settings, type: (typeof LOGIN_TYPES)[number]): string | null => {
+const accountsFileOf = (settings: WithAccounts, type: (typeof LOGIN_TYPES)[number]): string | null => {
   const source = accountsOf(settings, type)
   return source !== 'off' && source.kind === 'file' ? source.path : null
 }

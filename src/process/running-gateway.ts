@@ -1,4 +1,4 @@
-import type { ConfigurationFile } from '../settings/load.ts'
+import type { Configuration, ConfigurationFile } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Urls } from './orders.ts'
 
@@ -7,6 +7,9 @@ export interface Loaded {
   settings: Settings
   file: ConfigurationFile
 }
+
+/** Receives settings that a reload has read, before their secrets are generated; throws if they cannot be applied. */
+export type Accept = (settings: Configuration['settings']) => void
 
 /** What a reload has done, as it was seen. */
 export interface Reloaded {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { Server } from 'node:net'
 import { listenPrivately } from '../http/server/private-socket.ts'
+import type { Configuration } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 
 /** The reason why the gateway cannot listen on a configured address, with the remedy. */
@@ -50,9 +51,11 @@ export function explainListening(fault: unknown, { listen, internal }: Settings)
   return new AddressError(`cannot listen: ${message}`, { cause: fault })
 }
 
+type Addressed = Pick<Configuration['settings'], 'listen' | 'internal' | 'data'>
+
 /** The changed settings that a reload cannot apply, because the listeners stay open. */
-export function fixedKeysChanged(running: Settings, next: Settings): string[] {
-  const fixed = ({ listen, internal, data }: Settings): [string, unknown][] => [
+export function fixedKeysChanged(running: Addressed, next: Addressed): string[] {
+  const fixed = ({ listen, internal, data }: Addressed): [string, unknown][] => [
     ['listen.host', listen.host],
     ['listen.port', listen.port],
     ['internal.host', internal.host],

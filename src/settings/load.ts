@@ -37,16 +37,17 @@ export interface Configuration {
 /**
  * The settings of a gateway: the file, the variables of the environment and of `.env` over it, the defaults below it,
  * and the secrets, which are generated into the data folder if they are not set. Throws `ConfigurationError` with every
- * fault there is; `warn` receives warnings.
+ * fault there is. `accept` receives the configuration before anything is generated, and may throw.
  */
 export function loadSettings(
   file: ConfigurationFile,
   environment: NodeJS.ProcessEnv,
   cwd: string,
-  warn: (warning: Fault) => void = () => undefined,
+  accept: (configuration: Configuration) => void = () => undefined,
 ): Settings {
-  const { settings, warnings } = readConfiguration(file, environment, cwd)
-  warnings.forEach(warn)
+  const configuration = readConfiguration(file, environment, cwd)
+  accept(configuration)
+  const { settings, warnings } = configuration
   const { jwt, login, internal, identity, data } = settings
   return {
     ...settings,

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
@@ -78,6 +80,13 @@ t.test('addresses and the data folder change only with a restart', async t => {
   const { code, errors } = await gateway.reload()
   t.equal(code, 1)
   t.equal(errors, 'dualgate: not reloaded: internal.socket cannot change while the gateway runs; restart it\n')
+
+  gateway.write('.env', 'DATA=elsewhere\n')
+  gateway.child.kill('SIGHUP')
+  const refused = () => gateway.logged('not reloaded; the gateway continues with the previous configuration')
+  t.ok(await until(() => refused().length === 2))
+  t.match(refused()[1], { err: { message: 'data cannot change while the gateway runs; restart it' } })
+  t.notOk(existsSync(join(gateway.folder, 'elsewhere')), 'what is refused makes no folder and no secrets')
 })
 
 t.test('a single process cannot reload, and reports this', async t => {

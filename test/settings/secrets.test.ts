@@ -178,9 +178,9 @@ t.test('an operator can accept a weak secret explicitly, and every start warns',
   const folder = folderWith(t, {})
   const warnings: { place: string; message: string }[] = []
   const load = () =>
-    loadSettings(undefined, { JWT__SECRET_KEY: WEAK, JWT__ACCEPT_WEAK_SECRET: ACCEPTED }, folder, warning =>
-      warnings.push(warning),
-    )
+    loadSettings(undefined, { JWT__SECRET_KEY: WEAK, JWT__ACCEPT_WEAK_SECRET: ACCEPTED }, folder, read => {
+      warnings.push(...read.warnings)
+    })
   for (let start = 1; start <= 2; start++) {
     t.equal(load().jwt.secret_key, WEAK)
     t.equal(warnings.length, start)
