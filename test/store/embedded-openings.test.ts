@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { OpenLock } from '../../src/store/embedded/file/open-lock.ts'
 import { isRunning, ownProcessName } from '../../src/store/embedded/file/running-process.ts'
-import { PATIENCE } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
 
@@ -137,6 +137,88 @@ await t.test('what ended processes left behind delays no process, and is removed
     'changed',
   )
   t.notOk(existsSync(`${opening}/${ended}`))
+})
+
+const IN_OTHER_CONTAINER = '1-1-0a1b2c3d-othercontainer'
+
+await t.test('a file that a process of another container has open is not opened', async t => {
+  const { path, opening, processes } = foldersOf(t.testdir())
+  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, '0')
+  await t.rejects(
+    OpenLock.opening(path, () => t.fail('opened'), 20),
+    {
+      message: `a process of another container, or of another PID namespace, has ${path} open, which only one container may have: stop the other and start again, or set store.kind: redis`,
+    },
+  )
+  t.same(readdirSync(processes), [IN_OTHER_CONTAINER], 'it keeps its file, and this process leaves none')
+  t.same(readdirSync(opening), [])
+})
+
+await t.test('a process opens a file as soon as the one of another container has closed it', async t => {
+  const { path, processes } = foldersOf(t.testdir())
+  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, '0')
+  const opened: string[] = []
+  const opening = OpenLock.opening(path, () => opened.push('opened'))
+  for (let i = 0; i < 20; i++) await nextTurn()
+  t.same(opened, [])
+  rmSync(`${processes}/${IN_OTHER_CONTAINER}`)
+  const { openLock } = await opening
+  openLock.close()
+  t.same(opened, ['opened'])
+})
+
+for (const [when, seconds] of [
+  ['some seconds ago', -6],
+  ['before the clock was set back', 3600],
+] as const) {
+  await t.test(`what a container left behind that was killed ${when} is removed`, async t => {
+    const { path, opening, processes } = foldersOf(t.testdir())
+    const left = `${processes}/${IN_OTHER_CONTAINER}`
+    writeFileSync(left, '1')
+    writeFileSync(`${opening}/${IN_OTHER_CONTAINER}`, '')
+    const at = new Date(Date.now() + seconds * 1000)
+    utimesSync(left, at, at)
+    const { openLock } = await OpenLock.opening(path, () => undefined, 20)
+    t.teardown(() => openLock.close())
+    t.notOk(existsSync(left))
+    t.same(readdirSync(opening), [])
+  })
+}
+
+await t.test('a container that waits delays nothing in the one that has the file open', async t => {
+  const { path, opening, processes } = foldersOf(t.testdir())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, '')
+  writeFileSync(`${opening}/${IN_OTHER_CONTAINER}`, '')
+  const { openLock: another } = await OpenLock.opening(path, () => undefined, 20)
+  t.teardown(() => another.close())
+  const changed = await openLock.change(
+    async () => 'changed',
+    () => false,
+  )
+  t.equal(changed, 'changed')
+  t.ok(existsSync(`${processes}/${IN_OTHER_CONTAINER}`), 'which may still run')
+})
+
+await t.test('a process renews the file by which other containers know that it runs', async t => {
+  const { path, processes } = foldersOf(t.testdir())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  const own = `${processes}/${readdirSync(processes)[0]}`
+  utimesSync(own, 1, 1)
+  await until(() => statSync(own).mtimeMs > 1000)
+  t.pass()
+})
+
+await t.test('a process that stood still while another container opened the file changes nothing any more', async t => {
+  const { path, processes } = foldersOf(t.testdir())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  rmSync(`${processes}/${readdirSync(processes)[0]}`)
+  const change = startChange(openLock)
+  await t.rejects(change.ended, { cause: { message: /another container has opened the store/ } })
+  t.notOk(change.seen.begun)
 })
 
 await t.test('a process is known by its number and its start', async t => {

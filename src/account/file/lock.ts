@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
+import { processSpace } from '../../base/process-space.ts'
 import { Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 
@@ -134,12 +135,7 @@ function startOf(pid: number): string | null {
   return fields[0] === 'Z' ? null : (fields[19] ?? '')
 }
 
-const thisMachine = (): string =>
-  [
-    hostname(),
-    textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
-    textOf(() => readlinkSync('/proc/self/ns/pid')),
-  ].join(' ')
+const thisMachine = (): string => `${hostname()} ${processSpace()}`
 
 /** Empty on a system without such a file. */
 function textOf(read: () => string): string {

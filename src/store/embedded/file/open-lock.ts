@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRunning, ownProcessName } from './running-process.ts'
+import { Unavailable } from '../../../base/refusal.ts'
+import { keepRenewed, othersEnded } from './other-spaces.ts'
+import { isOfOtherSpace, isRunning, ownFileName } from './running-process.ts'
 
 /*
  * While one process opens an LMDB file, no other may change it. Opening reads the number of the last transaction and then
@@ -12,7 +14,8 @@ import { isRunning, ownProcessName } from './running-process.ts'
  * - A process that has the session file open keeps a file in another folder. The one byte in it is set while the process
  *   changes the session file. The process sets it, then checks whether another process opens: if so, it clears it and waits.
  * Each of the two writes its own file before it reads those of the others, so at least one of them sees the other. Files of
- * processes that have ended are ignored, and removed by the next process that finds them.
+ * processes that have ended are ignored, and removed by the next process that finds them. All these processes are of one
+ * container: `other-spaces.ts`.
  */
 
 const CHANGING = Buffer.from('1')
@@ -28,13 +31,14 @@ export class OpenLock {
   readonly #openings: string
   readonly #path: string
   readonly #descriptor: number
+  readonly #renewal: NodeJS.Timeout
   #changes = 0
 
   private constructor(openings: string, path: string) {
     this.#openings = openings
     this.#path = path
     this.#descriptor = openSync(path, 'wx', 0o600)
-    this.#say(RESTING)
+    this.#renewal = keepRenewed(path)
   }
 
   /** Opens the session file `path` by `open`, while no other process changes it. Waits for the others `wait` milliseconds. */
@@ -45,12 +49,19 @@ export class OpenLock {
   ): Promise<{ opened: T; openLock: OpenLock }> {
     const [openings, processes] = [`${path}-opening`, `${path}-processes`]
     for (const folder of [openings, processes]) mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const name = `${ownProcessName()}-${randomBytes(4).toString('hex')}`
+    const name = ownFileName(randomBytes(4).toString('hex'))
     const announcement = `${openings}/${name}`
-    closeSync(openSync(announcement, 'wx', 0o600))
+    const openLock = new OpenLock(openings, `${processes}/${name}`)
     try {
+      await othersEnded(path, openings, processes, wait)
+      closeSync(openSync(announcement, 'wx', 0o600))
       await othersRest(path, processes, wait)
-      return { opened: open(), openLock: new OpenLock(openings, `${processes}/${name}`) }
+      const opened = open()
+      openLock.#say(RESTING)
+      return { opened, openLock }
+    } catch (fault) {
+      openLock.close()
+      throw fault
     } finally {
       rmSync(announcement, { force: true })
     }
@@ -64,6 +75,7 @@ export class OpenLock {
     while (!isGivenUp()) {
       this.#begin()
       try {
+        this.#checkHeld()
         if (!someRun(this.#openings)) return await work()
       } finally {
         this.#end()
@@ -75,6 +87,7 @@ export class OpenLock {
 
   /** After the last change, and after the session file is closed. */
   close(): void {
+    clearInterval(this.#renewal)
     closeSync(this.#descriptor)
     rmSync(this.#path, { force: true })
   }
@@ -89,6 +102,12 @@ export class OpenLock {
     if (this.#changes === 0) this.#say(RESTING)
   }
 
+  /** Its file is removed when it was void: this process stood still for so long that it counted as ended. */
+  #checkHeld(): void {
+    if (fstatSync(this.#descriptor).nlink > 0) return
+    throw new Unavailable('another container has opened the store, while this process stood still; restart it')
+  }
+
   #say(word: Buffer): void {
     writeSync(this.#descriptor, word, 0, 1, 0)
   }
@@ -96,7 +115,7 @@ export class OpenLock {
 
 async function othersRest(path: string, processes: string, wait: number): Promise<void> {
   const deadline = performance.now() + wait
-  for (const name of readdirSync(processes)) {
+  for (const name of ofThisSpace(processes)) {
     while (!forgotten(processes, name) && isChanging(`${processes}/${name}`)) {
       if (performance.now() > deadline) {
         const pid = name.split('-', 1)[0]
@@ -117,7 +136,9 @@ function isChanging(path: string): boolean {
   }
 }
 
-const someRun = (folder: string): boolean => readdirSync(folder).some(name => !forgotten(folder, name))
+const someRun = (folder: string): boolean => ofThisSpace(folder).some(name => !forgotten(folder, name))
+
+const ofThisSpace = (folder: string): string[] => readdirSync(folder).filter(name => !isOfOtherSpace(name))
 
 /** Removes what a process left that has ended; `false` when it runs. */
 function forgotten(folder: string, name: string): boolean {

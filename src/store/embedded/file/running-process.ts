@@ -1,14 +1,28 @@
 import { readFileSync } from 'node:fs'
+import { processSpace } from '../../../base/process-space.ts'
 
 /** Which of the fields after the command's name in `/proc/PID/stat` are needed here (proc(5)). */
 const STATE = 0
 const THREADS = 17
 const STARTED = 19
 
-/** Names this process among all since the machine was booted: process ids are used again. */
+/** The space in which process ids are unique, in letters and digits. */
+const SPACE = processSpace().replaceAll(/\W/g, '')
+
+/** Names this process among all of its space since the machine was booted: process ids are used again. */
 export const ownProcessName = (): string => `${process.pid}-${statusOf(process.pid)?.started ?? 0}`
 
-/** Whether a process that gave this name to itself still runs. What cannot be told counts as running. */
+/** The name of a file of this process. `nonce` is in letters and digits. */
+export const ownFileName = (nonce: string): string => `${ownProcessName()}-${nonce}-${SPACE}`
+
+/** Whether this is the file of a process in another container, of which nothing is known. */
+export function isOfOtherSpace(fileName: string): boolean {
+  // Without a space: of an earlier version.
+  const [, , , space = SPACE] = fileName.split('-')
+  return space !== SPACE
+}
+
+/** Whether a process of this space that gave this name to itself still runs. What cannot be told counts as running. */
 export function isRunning(name: string): boolean {
   const [pid, started] = name.split('-')
   const status = statusOf(Number(pid))
