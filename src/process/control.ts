@@ -4,7 +4,7 @@ import { connect, Server, type Socket } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Logger } from '../base/log/log.ts'
-import { listenPrivately } from '../http/server/private-socket.ts'
+import { isAnswered, listenPrivately } from '../http/server/private-socket.ts'
 
 /** The result of a command to a running gateway: the fault to report, or what was done. */
 export type Outcome =
@@ -84,18 +84,6 @@ async function answer(socket: Socket, reload: () => Promise<Outcome>): Promise<v
   }
   const outcome = command === 'reload' ? await reload() : { fault: 'unknown command' }
   socket.end(JSON.stringify(outcome))
-}
-
-async function isAnswered(path: string): Promise<boolean> {
-  const socket = connect(path)
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }
 
 /** The shorter form of the path, relative or absolute, because its length is limited; `null` if it is too long. */

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { Server } from 'node:net'
-import { listenPrivately } from '../http/server/private-socket.ts'
+import { isSocket, listenPrivately, removeDeadSocket } from '../http/server/private-socket.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 
@@ -14,7 +13,7 @@ export async function tryAddresses(settings: Settings): Promise<void> {
   const servers: Server[] = []
   try {
     servers.push(await open(listen))
-    if (internal.socket !== undefined) rmSync(internal.socket, { force: true })
+    if (internal.socket !== undefined) await removeDeadSocket(internal.socket)
     servers.push(await open(internal.socket === undefined ? internal : { path: internal.socket }))
   } catch (fault) {
     throw explainListening(fault, settings)
@@ -38,9 +37,14 @@ async function open(address: { host: string; port: number } | { path: string }):
 /** A readable error for a failed `listen`, with the setting to change. */
 export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
   const { code, port, address, message } = fault as NodeJS.ErrnoException & { port?: number; address?: string }
+  const isPath = address === internal.socket
   const isPublic = port === listen.port && port !== internal.port
-  const [key, variable] = isPublic ? ['listen.port', 'LISTEN__PORT'] : ['internal.port', 'INTERNAL__PORT']
-  const where = port === undefined ? String(address) : `${address}:${port}`
+  const key = isPath ? 'internal.socket' : isPublic ? 'listen.port' : 'internal.port'
+  const variable = key.toUpperCase().replace('.', '__')
+  const where = isPath || port === undefined ? String(address) : `${address}:${port}`
+  if (code === 'EADDRINUSE' && isPath && !isSocket(where)) {
+    return new AddressError(`${where} exists and is not a socket; remove it, or set another ${key} (${variable})`)
+  }
   if (code === 'EADDRINUSE') {
     return new AddressError(`${where} is in use by another program; stop it, or set another ${key} (${variable})`)
   }

@@ -1,12 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { listenPrivately } from '../../src/http/server/private-socket.ts'
-import { run } from '../support/command-line.ts'
-import { newcomerFolder, startGateway } from '../support/process.ts'
+import { launch, run } from '../support/command-line.ts'
+import { NPM_START, newcomerFolder, startGateway } from '../support/process.ts'
 
 t.jobs = 2
 
@@ -113,3 +115,48 @@ t.test('a data folder whose path is too long for a socket is no fault of init, a
     /^dualgate: the path \S+\/data\/control\.sock is too long for a socket; send SIGHUP to the gateway, or /
   t.match(await run(folder, ['reload']), { code: 1, output: '', errors })
 })
+
+for (const workers of ['1', '2']) {
+  t.test(`with ${workers} workers, a start replaces a dead internal socket, and nothing else`, async t => {
+    const { folder, remove } = newcomerFolder()
+    t.teardown(remove)
+    const data = shortFolder(t)
+    const socket = join(data, 'internal.sock')
+    const environment = (path: string, name: string) => ({
+      WORKERS: workers,
+      DATA: join(data, name),
+      LISTEN__HOST: '127.0.0.1',
+      LISTEN__PORT: '0',
+      INTERNAL__SOCKET: path,
+    })
+    const refused = async (path: string) => {
+      const child = launch(folder, NPM_START.slice(1), environment(path, 'second'))
+      // It writes there only when it has started.
+      child.stdout!.once('data', () => child.kill())
+      const [errors] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+      return { code: child.exitCode, errors }
+    }
+    const remedy = 'set another internal.socket (INTERNAL__SOCKET)\n'
+    const gateway = await startGateway(folder, environment(socket, 'first'))
+    t.teardown(() => gateway.end('SIGKILL'))
+    t.same(await refused(socket), {
+      code: 1,
+      errors: `dualgate: ${socket} is in use by another program; stop it, or ${remedy}`,
+    })
+    t.equal(await probe(socket), 200)
+
+    const notes = join(data, 'notes.txt')
+    writeFileSync(notes, 'important')
+    t.same(await refused(notes), {
+      code: 1,
+      errors: `dualgate: ${notes} exists and is not a socket; remove it, or ${remedy}`,
+    })
+    t.equal(readFileSync(notes, 'utf8'), 'important')
+
+    await gateway.end('SIGKILL')
+    t.ok(statSync(socket).isSocket(), 'a killed gateway leaves its socket behind')
+    const next = await startGateway(folder, environment(socket, 'first'))
+    t.teardown(() => next.end('SIGKILL'))
+    t.equal(await probe(socket), 200)
+  })
+}

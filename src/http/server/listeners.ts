@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
-import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { Settings } from '../../settings/schema/settings.ts'
 import type { Certificate } from '../../settings/tls.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { listen } from './listener.ts'
+import { removeDeadSocket } from './private-socket.ts'
 import { renewCertificate } from './server.ts'
 
 export interface Closing {
@@ -35,9 +35,13 @@ export class Listeners {
   /** Opens both, the internal one last: when the gateway is ready, the public one is open. Returns their URLs. */
   async open(): Promise<{ public: string; internal: string }> {
     const { listen: outside, internal: inside } = this.#settings
+    const { socket } = inside
+    const publicUrl = await listen(this.#edge, outside)
+    // A worker shares the socket, and its primary has freed the path.
+    if (socket !== undefined && cluster.isPrimary) await removeDeadSocket(socket)
     return {
-      public: await listen(this.#edge, outside),
-      internal: await listen(this.#internal, inside.socket === undefined ? inside : { path: freed(inside.socket) }),
+      public: publicUrl,
+      internal: await listen(this.#internal, socket === undefined ? inside : { path: socket }),
     }
   }
 
@@ -58,10 +62,4 @@ export class Listeners {
     await this.#internal.close()
     return inTime
   }
-}
-
-/** The path of a Unix socket at which nothing is left of an earlier process. A worker shares it; its primary cleared it. */
-function freed(path: string): string {
-  if (cluster.isPrimary) rmSync(path, { force: true })
-  return path
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { chmodSync } from 'node:fs'
-import type { Server } from 'node:net'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { connect, type Server } from 'node:net'
 
 /**
  * Listens on a Unix socket to which only the user of this process can connect, from its creation on, with any umask.
@@ -19,4 +19,25 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
   }
   await listening
   chmodSync(path, 0o600)
+}
+
+/** Removes the socket of a process that has ended. What else is at this path stays, and then `listen` fails with EADDRINUSE. */
+export async function removeDeadSocket(path: string): Promise<void> {
+  if (isSocket(path) && !(await isAnswered(path))) rmSync(path, { force: true })
+}
+
+export const isSocket = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false
+
+/** Whether a process listens on a Unix socket. What cannot be found out, as without access to the socket, counts as one that does. */
+export async function isAnswered(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException
+    return code !== 'ENOENT' && code !== 'ECONNREFUSED'
+  } finally {
+    socket.destroy()
+  }
 }
