@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Answer, call, callRaw } from '../support/client.ts'
-import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
+import { forwardTo, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
@@ -273,6 +273,41 @@ t.test('a reset while the client reads slowly breaks off that answer and nothing
   t.equal(failed, 'aborted')
   t.match(await ask(), { status: 200, text: 'good' })
   t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
+})
+
+const TRAILING = 'Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n'
+
+for (const status of [204, 304]) {
+  t.test(`a ${status} that announces trailers has none, and the next answer on its connection is whole`, async t => {
+    const { url } = await misbehaving(t, socket => socket.write(`HTTP/1.1 ${status} x\r\nX-A: kept\r\n${TRAILING}`))
+    const text = await callRaw(url, asClient().replace('Connection: close\r\n', '') + asClient())
+    const [first, second, body] = text.split('\r\n\r\n')
+    t.match(first, new RegExp(`^HTTP/1\\.1 ${status} .*\r\nX-A: kept\r\n`, 's'))
+    t.notMatch(first, /trailer|transfer-encoding|content-length/i)
+    t.match(second, /^HTTP\/1\.1 200 OK\r\n/)
+    t.equal(body, 'good')
+  })
+}
+
+t.test('a head that cannot be written ends the connection of the client, and no refusal follows', async t => {
+  let isRefusing = true
+  const fixture = await openForwardFixture({
+    upstreams: [{ target: (await misbehaving(t, socket => socket.write(GOOD))).upstream.url, retries: 1 }],
+    prepare: app =>
+      void app.addHook('onRequest', async (_request, { raw }) => {
+        const { writeHead } = raw
+        raw.writeHead = (...args: unknown[]) => {
+          if (!isRefusing) return Reflect.apply(writeHead, raw, args)
+          isRefusing = false
+          throw new Error('refused')
+        }
+      }),
+  })
+  t.teardown(() => fixture.close())
+  await t.rejects(callRaw(fixture.url, asClient()).then(text => text || Promise.reject(new Error('no answer'))))
+  t.notOk(isRefusing)
+  t.ok(fixture.log.some(line => line.msg === 'response broken off'))
+  t.match(await call(fixture.url, { path: C, token: TOKEN.consumer }), { status: 200, text: 'good' })
 })
 
 t.test('headers of the upstream that are not for clients do not arrive', async t => {

@@ -56,8 +56,9 @@ export class Answer implements PendingWrite {
   writeHead(status: number, { headers, hasLength }: ResponseHead, httpVersionMinor: number): void {
     this.#hasLength = hasLength
     this.#delimitedByClose = httpVersionMinor === 0 && !hasLength
-    this.#response.writeHead(status, headers)
+    // Also where Node refuses the head: the response may have forgotten by then that it has a body.
     this.#hasBegun = true
+    this.#response.writeHead(status, headers)
   }
 
   /** Holds the beginning of a body back, when it is short; returns whether it does. */

@@ -8,6 +8,7 @@ import { responseHead, responseTrailers } from '../../upstream/headers/response-
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
+import { endsWithHead } from '../../upstream/wire/read-response-head.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
@@ -102,13 +103,13 @@ export class Exchange implements Receiver {
       status,
       ours: this.#reply.getHeaders(),
       passCors: this.#upstream.passCors,
-      mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
+      mayTrail: httpVersionMinor > 0 && !endsWithHead(method, status),
       edits: this.#upstream.responseEdits,
       isPersonal: this.#request.hasCookieSession && this.#request.session !== null,
     })
     if (head.dropped !== null) logDropped(this.#log, this.#request, this.#upstream, head)
-    this.#answer.writeHead(status, head, httpVersionMinor)
     this.#reply.hijack()
+    this.#answer.writeHead(status, head, httpVersionMinor)
   }
 
   /**

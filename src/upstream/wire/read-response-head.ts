@@ -36,6 +36,10 @@ const isToken = memoize(name => TOKEN.test(name))
 export const canBeHead = (beginning: string): boolean =>
   beginning.startsWith(PREFIX.slice(0, beginning.length)) && !ILLEGAL.test(beginning.replace(/\r$/, ''))
 
+/** Whether a response to this method ends with its head, whatever its fields announce (RFC 9112 6.3). */
+export const endsWithHead = (method: string | undefined, status: number): boolean =>
+  method === 'HEAD' || status === 204 || status === 304
+
 /** Reads a head, without the empty line that ends it. Throws `MalformedResponse`. */
 export function readHead(text: string): ResponseStart {
   if (ILLEGAL.test(text)) throw new MalformedResponse('an illegal character in its head')

@@ -1,4 +1,11 @@
-import { canBeHead, MalformedResponse, type ResponseStart, readHead, readTrailers } from './read-response-head.ts'
+import {
+  canBeHead,
+  endsWithHead,
+  MalformedResponse,
+  type ResponseStart,
+  readHead,
+  readTrailers,
+} from './read-response-head.ts'
 import type { Receiver } from './receiver.ts'
 
 /** Maximum bytes of a response's head, or of its trailer section; more is a failure of the upstream. */
@@ -25,7 +32,7 @@ const NO_TRAILERS: string[] = []
 export class ResponseReader {
   #part: Part = 'nothing'
   #receiver: Receiver | null = null
-  #isHead = false
+  #method = ''
   /** How many informational responses have come. */
   #informational = 0
   /** Remaining bytes of the body, or of the chunk. */
@@ -41,7 +48,7 @@ export class ResponseReader {
   /** Expects the response to a request of this method. */
   begin(receiver: Receiver, method: string): void {
     this.#receiver = receiver
-    this.#isHead = method === 'HEAD'
+    this.#method = method
     this.#part = 'head'
     this.#keepsAlive = false
     this.#keepAliveSeconds = null
@@ -65,7 +72,7 @@ export class ResponseReader {
 
   /** Whether the connection can be reused after this response. A server may answer HEAD with a body by mistake. */
   get keepsAlive(): boolean {
-    return this.#keepsAlive && !this.#surplus && !this.#isHead
+    return this.#keepsAlive && !this.#surplus && this.#method !== 'HEAD'
   }
 
   get keepAliveSeconds(): number | null {
@@ -137,7 +144,7 @@ export class ResponseReader {
   #beginBody({ status, isChunked, length, keepsAlive, keepAliveSeconds }: ResponseStart): void {
     this.#keepsAlive = keepsAlive
     this.#keepAliveSeconds = keepAliveSeconds
-    if (this.#isHead || status === 204 || status === 304 || length === 0) {
+    if (endsWithHead(this.#method, status) || length === 0) {
       this.#complete(NO_TRAILERS)
     } else if (isChunked) {
       this.#part = 'chunk-line'
