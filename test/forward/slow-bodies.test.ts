@@ -1,9 +1,14 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
+import { BodyMemory, ClientBody, READ_FIRST_TOTAL } from '../../src/http/forward/body.ts'
+import { SlowBodies } from '../../src/http/forward/slow-bodies.ts'
 import type { ConnectionSettings } from '../../src/settings/schema/targets.ts'
+import { ClientLeft } from '../../src/upstream/attempts.ts'
 import { call } from '../support/client.ts'
-import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -16,10 +21,18 @@ const LIMIT = 5
 /** So many of them leave half of the connections to others. */
 const ADMITTED = 2
 
-async function open(t: Test, connections: Partial<ConnectionSettings> = { limit: LIMIT, queue: 0 }) {
+async function open(
+  t: Test,
+  connections: Partial<ConnectionSettings> = { limit: LIMIT, queue: 0 },
+  onRequest?: (request: IncomingMessage) => Promise<void>,
+) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const fixture = await forwardTo(t, upstream.url, { connections })
+  const fixture = await openForwardFixture({
+    upstreams: [{ target: upstream.url, connections }],
+    ...(onRequest && { prepare: app => void app.addHook('onRequest', async ({ raw }) => onRequest(raw)) }),
+  })
+  t.teardown(() => fixture.close())
   const post = async (headers: string, body: string): Promise<Socket> => {
     const socket = connect(fixture.port, '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -109,4 +122,44 @@ t.test('a body that came with its head is forwarded as it is', async t => {
     t.equal(upstream.requests.at(-1)!.body, arrived)
     t.equal(upstream.requests.at(-1)!.headers['content-length'], headers.startsWith('C') ? '5' : undefined)
   }
+})
+
+t.test('bodies of clients that leave while the gate waits are forgotten', async t => {
+  /** Requests that the gate keeps waiting, oldest first. */
+  const kept: { request: IncomingMessage; release: () => void }[] = []
+  let isKeeping = true
+  const { post, ask } = await open(t, { limit: 1, queue: 0 }, request =>
+    isKeeping ? new Promise(release => kept.push({ request, release })) : Promise.resolve(),
+  )
+  const size = 60_000
+  for (let bytes = 0; bytes < READ_FIRST_TOTAL; ) {
+    const sockets = await Promise.all(
+      Array.from({ length: 64 }, () => post(`Content-Length: ${size}`, 'x'.repeat(size))),
+    )
+    t.ok(await until(() => kept.length === sockets.length))
+    bytes += size * kept.filter(({ request }) => request.complete).length
+    for (const socket of sockets) socket.destroy()
+    t.ok(await until(() => kept.every(({ request }) => request.socket.destroyed)))
+    for (const { release } of kept.splice(0)) release()
+  }
+  isKeeping = false
+  const slow = await post('Content-Length: 2', 'x')
+  t.equal((await ask()).status, 200, 'a slow body still waits, and leaves the connection to others')
+  const answer = once(slow, 'data')
+  slow.write('y')
+  t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
+})
+
+t.test('a body is not waited for whose client has left before it is read', async t => {
+  const request = Object.assign(new Readable({ read() {} }), { complete: false })
+  request.destroy()
+  await once(request, 'close')
+  const shared = { memory: new BodyMemory(1000), slow: new SlowBodies() }
+  const failures: Error[] = []
+  new ClientBody(request as unknown as IncomingMessage, 10, shared).readFirst({
+    isAdmitted: () => false,
+    onReady: () => t.fail('the body is incomplete'),
+    onFailed: error => failures.push(error),
+  })
+  t.match(failures, [ClientLeft])
 })

@@ -97,6 +97,7 @@ export class ClientBody implements RequestBody, ComingBody {
       .on('end', this.#onFirstEnd)
       .on('close', this.#onClose)
       .on('error', this.#onError)
+    if (request.destroyed) this.#onClose()
   }
 
   /** Returns whether the body is within its limit. */

@@ -73,7 +73,10 @@ export class Exchange implements Receiver {
   }
 
   start(): void {
-    if (this.#response.destroyed) return
+    if (this.#response.destroyed) {
+      this.#settle()
+      return
+    }
     this.#response.on('close', this.#onClientGone)
     this.#attempts.dispatch(this)
   }
@@ -219,7 +222,7 @@ export class Exchange implements Receiver {
     else this.#link.abort(this, new ClientLeft())
   }
 
-  /** From here on neither side waits for the other. */
+  /** From here on neither side waits for the other. Every exchange ends here, so that none keeps its body in memory. */
   #settle(): void {
     this.#over = true
     this.#response.off('close', this.#onClientGone)
