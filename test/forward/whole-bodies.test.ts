@@ -14,12 +14,16 @@ function requestOf(reads: readonly string[]): IncomingMessage {
       return left.join('').length
     },
     read: () => (left.length === 0 ? null : Buffer.from(left.shift()!)),
+    off() {
+      return this
+    },
+    resume() {},
   } as unknown as IncomingMessage
 }
 
 /** What is forwarded of a body. */
-function forwardedOf(reads: readonly string[], limit: number): string {
-  const body = new ClientBody(requestOf(reads), limit, { memory: new BodyMemory(1000), slow: new SlowBodies() })
+function forwardedOf(reads: readonly string[], limit: number, memory = new BodyMemory(1000)): string {
+  const body = new ClientBody(requestOf(reads), limit, { memory, slow: new SlowBodies() })
   if (!body.readWhole()) throw new Error('the body is complete')
   let forwarded = ''
   let isEnded = false
@@ -44,4 +48,10 @@ t.test('a body is forwarded whole, however many reads it takes', async t => {
 
 t.test('all of its chunks count for its limit', async t => {
   t.throws(() => forwardedOf(['abc', 'def'], 5), { message: 'BODY_TOO_LARGE' })
+})
+
+t.test('a body that is too large leaves nothing in memory', async t => {
+  const memory = new BodyMemory(1)
+  t.throws(() => forwardedOf(['abc', 'def'], 5, memory), { message: 'BODY_TOO_LARGE' })
+  t.notOk(memory.isFull)
 })

@@ -82,7 +82,10 @@ export class ClientBody implements RequestBody, ComingBody {
     // From Node 26 on, a read returns one of the chunks that have arrived, not all of them.
     do {
       const chunk: Buffer | null = request.read()
-      if (chunk !== null && !this.#keep(chunk)) throw new Refusal('BODY_TOO_LARGE')
+      if (chunk !== null && !this.#keep(chunk)) {
+        this.discard()
+        throw new Refusal('BODY_TOO_LARGE')
+      }
     } while (request.readableLength > 0)
     return true
   }
