@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { until } from '../support/until.ts'
@@ -256,4 +257,45 @@ t.test('own routes answer a handshake like any request', async t => {
   const { refused } = await open(t, fixture.url, { path: '/api/v1/public/b/captcha' })
   t.equal(refused!.status, 200)
   t.match(JSON.parse(refused!.body), { success: true })
+})
+
+t.test('a client that leaves before the upstream answers ends its handshake, and its place is free', async t => {
+  const { fixture, upstream, login } = await openWebSocketFixture(t, { websocket: { max_per_user: 1 } })
+  const token = await login()
+  const given: Socket[] = []
+  upstream.refuse = (_request, socket) => given.push(socket.resume()) > 0
+  for (const leave of ['end', 'resetAndDestroy'] as const) {
+    const { socket } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
+    t.ok(await until(() => given.length === 1), leave)
+    t.equal(await refusalOf(t, fixture.url, { token }), 429, 'as long as it waits')
+    socket[leave]()
+    const left = given.pop()!
+    t.ok(await until(() => left.readableEnded))
+  }
+  upstream.refuse = null
+  t.equal(await refusalOf(t, fixture.url, { token }), 101)
+  t.notOk(
+    fixture.log.some(line => line.includes('not served')),
+    'which is no failure of the upstream',
+  )
+})
+
+t.test('what a client sends before it has the answer arrives', async t => {
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  let answer = (): void => {}
+  upstream.refuse = (request, socket) => {
+    answer = () => {
+      upstream.refuse = null
+      upstream.server.emit('upgrade', request, socket, Buffer.alloc(0))
+    }
+    return true
+  }
+  const { socket, text } = await rawCall(t, fixture, RAW_HANDSHAKE(await login()))
+  t.ok(await until(() => upstream.handshakes.length === 1))
+  // A masked text.
+  const frame = Buffer.from([0x81, 0x85, 0, 0, 0, 0, ...Buffer.from('early')])
+  socket.write(Buffer.concat(Array.from({ length: 20_000 }, () => frame)))
+  answer()
+  t.ok(await until(() => upstream.ends[0]?.messages.length === 20_000))
+  t.ok(await until(() => text().endsWith('echo: early')))
 })

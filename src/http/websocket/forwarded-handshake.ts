@@ -43,6 +43,7 @@ export class ForwardedHandshake {
 
   start(): void {
     this.#response.once('close', this.#onClientGone)
+    this.#options.request.raw.socket.once('end', this.#onClientEnd)
     this.#connect()
   }
 
@@ -174,9 +175,13 @@ export class ForwardedHandshake {
     if (!this.#isOver) this.#refuse(new ClientLeft())
   }
 
+  /** Node has left the connection to us: without this, a client that only ends it would not have left. */
+  readonly #onClientEnd = (): void => void this.#response.destroy()
+
   #settle(): void {
     this.#isOver = true
     this.#response.off('close', this.#onClientGone)
+    this.#options.request.raw.socket.off('end', this.#onClientEnd)
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 }

@@ -83,8 +83,11 @@ export class WebSockets {
     if (upstream.webSocket === null || target === null || upgrade === null) throw new Refusal('NOT_FOUND')
     refuseMalformed(raw, upgrade, this.#options.tokenHeader)
     refuseForeignOrigin(raw, request.host, upstream.webSocket.origins)
-    // The client has left meanwhile: its address and its connection are gone.
-    if (upgrade.socket.destroyed) return
+    // The client has left meanwhile: its address and its connection are gone, or will be.
+    if (upgrade.socket.destroyed || upgrade.socket.readableEnded) {
+      upgrade.socket.destroy()
+      return
+    }
     if (this.#isClosing) throw new Refusal('BUSY')
     const limits = this.#limitsOf(upstream, upstream.webSocket)
     const leave = limits.enter(session)
