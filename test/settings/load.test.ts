@@ -291,12 +291,17 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
     'a match that is a pattern',
     '- { name: a, match: /api/v1/*, target: "builtin:echo" }',
-    /upstreams\[0\]\.match: is not a pattern; write it without ! ' \( \) \*/,
+    /upstreams\[0\]\.match: can be written with letters, digits and - \. _ ~ only: .*; end it before the segment/,
   ],
+  ...[..."!$&'()*+,=:@"].map((character): [string, string, RegExp] => [
+    `a match that requests can write in two ways, with ${character}`,
+    `- { name: a, match: "/api/v1/c/a${character}b", target: "builtin:echo" }`,
+    /upstreams\[0\]\.match: .* other characters have several spellings, and only one of them would be matched/,
+  ]),
   [
-    'a match that requests can write in two ways',
-    '- { name: a, match: "/api/v1/c/a!b", target: "builtin:echo" }',
-    /upstreams\[0\]\.match: is not a pattern/,
+    'a rewrite that is a pattern',
+    '- { name: a, match: /api/v1, rewrite: /orders/*, target: "builtin:echo" }',
+    /upstreams\[0\]\.rewrite: is not a pattern/,
   ],
   [
     'a target with a password',

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isIdentity } from '../../base/header-names.ts'
+import { isPagePattern } from '../../gate/page-rules.ts'
 import { readTarget } from '../../gate/path.ts'
 import type { KeyPath, Report, Written } from '../notation/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
@@ -58,10 +59,19 @@ function checkTargetOrTargets({ target, targets }: UpstreamSettings, path: KeyPa
 function checkPaths(upstream: UpstreamSettings, base: KeyPath, report: Report): void {
   for (const key of ['match', 'rewrite'] as const) {
     const path = upstream[key]
-    if (path !== undefined && !isPath(path))
+    if (path !== undefined && !isPath(path)) {
       report([...base, key], 'is not a valid path; write it without escapes, query, // and dot segments')
-    else if (path !== undefined && HAS_SPELLINGS.test(path))
-      report([...base, key], "is not a pattern; write it without ! ' ( ) *, which requests can escape or not")
+    }
+  }
+  if (isPath(upstream.match) && !hasOneSpelling(upstream.match)) {
+    report(
+      [...base, 'match'],
+      'can be written with letters, digits and - . _ ~ only: other characters have several spellings, and only one of ' +
+        'them would be matched; end it before the segment that has them',
+    )
+  }
+  if (LOOKS_LIKE_PATTERN.test(upstream.rewrite ?? '')) {
+    report([...base, 'rewrite'], "is not a pattern; write it without ! ' ( ) *")
   }
 }
 
@@ -139,8 +149,11 @@ function checkUpstreamTls(upstream: UpstreamSettings, base: KeyPath, report: Rep
   }
 }
 
-/** The router reads an escape of one of these as the character itself; the gate compares bytes. A `*` is its wildcard. */
-const HAS_SPELLINGS = /[!'()*]/
+/** Whether it is a path as rules name one: no request can spell it in another way. */
+const hasOneSpelling = (match: string): boolean => isPagePattern(match) && !match.endsWith('*')
+
+/** Other characters of a rewrite are sent as they are written: no request is compared with it. */
+const LOOKS_LIKE_PATTERN = /[!'()*]/
 
 function isPath(text: string): boolean {
   try {
