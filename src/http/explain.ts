@@ -1,6 +1,6 @@
 import { Refusal } from '../base/refusal.ts'
 import type { AccessRule } from '../gate/address-rules.ts'
-import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
+import { accessRuleOf, isOptional, judge } from '../gate/decide.ts'
 import { signInFor } from '../gate/navigation.ts'
 import type { CanonicalPath } from '../gate/path.ts'
 import type { RequiredSession } from '../gate/required-session.ts'
@@ -15,6 +15,7 @@ import { workerCount } from '../settings/worker-count.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { headersOf } from './explain-headers.ts'
+import { METHODS } from './server/ambiguous-request.ts'
 
 /** The settings that decide about requests. */
 export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
@@ -55,15 +56,12 @@ export function explainRequest(
 ): Explanation {
   const profile = PROFILES[settings.profile]
   const rules = pathRulesOf(settings, profile)
-  const judged = judgeOrRefuse(text, method, rules)
-  const refusedWith = (rows: Row[], why: string): Explanation => ({
-    rows: [...rows, ['refused', why]],
-    found: null,
-  })
-  if (judged instanceof Refusal) return refusedWith([], `${judged.reason}: ${judged.params.fault ?? 'it is too long'}`)
+  const judged = orRefusal(() => judge(text, method, rules))
+  if (judged instanceof Refusal) return refusedWith([], describeRefusal(judged))
   const { target, verdict } = judged
   const query = withoutToken(target.query)
   const rows: Row[] = [['path', target.path]]
+  if (!METHODS.has(method)) return refusedWith(rows, `METHOD_NOT_ALLOWED: only ${[...METHODS].join(', ')} are served`)
   if (query !== '') rows.push(['query', query])
   if (verdict === null) return refusedWith([...rows, ['rule', 'no rule applies']], 'NOT_FOUND')
   rows.push(...ruleRows(verdict, rules, profile.number), ...signInRows(verdict, settings))
@@ -82,14 +80,21 @@ export function explainRequest(
   }
   if (own.length > 0)
     return refusedWith(rows, `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`)
-  const upstream = find(target.path, rules)
+  const upstream = orRefusal(() => find(target.path, rules))
   if (upstream === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
-  const forwarded = `${method} ${upstream.pathFor(target.path)}${query}`
+  if (upstream instanceof Refusal) return refusedWith(rows, describeRefusal(upstream))
+  const path = orRefusal(() => upstream.pathFor(target.path))
+  if (path instanceof Refusal)
+    return refusedWith([...rows, answeredBy(upstream)], `${describeRefusal(path)}, after its rewrite`)
   return {
-    rows: [...rows, ...explainUpstream(upstream, forwarded, method, verdict, settings)],
+    rows: [...rows, ...explainUpstream(upstream, `${method} ${path}${query}`, method, verdict, settings)],
     found: { path: target.path, verdict, upstream },
   }
 }
+
+const refusedWith = (rows: Row[], why: string): Explanation => ({ rows: [...rows, ['refused', why]], found: null })
+
+const answeredBy = ({ name, match }: Upstream): Row => ['answered by', `upstream ${name} (${match})`]
 
 /** A token in a query is never shown, whoever wrote it there. */
 const withoutToken = (query: string): string => query.replace(/([?&]token=)[^&]+/g, '$1<token>')
@@ -122,14 +127,16 @@ function describeAccess(rule: AccessRule, { access }: PathRules): string {
   return `access[${access.indexOf(rule)}] ${path}: ${allowed}${except}`
 }
 
-function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged | Refusal {
+function orRefusal<T>(act: () => T): T | Refusal {
   try {
-    return judge(text, method, rules)
+    return act()
   } catch (refusal) {
     if (refusal instanceof Refusal) return refusal
     throw refusal
   }
 }
+
+const describeRefusal = ({ reason, params }: Refusal): string => `${reason}: ${params.fault ?? 'the path is too long'}`
 
 function explainUpstream(
   upstream: Upstream,
@@ -139,7 +146,7 @@ function explainUpstream(
   settings: DecidingSettings,
 ): Row[] {
   return [
-    ['answered by', `upstream ${upstream.name} (${upstream.match})`],
+    answeredBy(upstream),
     ['sent to', sentTo(upstream).join(' or ')],
     ...resolveOf(upstream, settings),
     ...maintenanceOf(upstream, settings),

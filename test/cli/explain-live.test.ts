@@ -109,6 +109,9 @@ withEveryStore(t, async (t, fixture) => {
     const { rows } = await explain(fixture, ['GET', '/nowhere'])
     t.match(rows, { refused: 'NOT_FOUND' })
     t.notOk('decision' in rows)
+    const traced = await explain(fixture, ['TRACE', '/api/v1/c/cart'], await login())
+    t.match(traced.rows, { refused: /^METHOD_NOT_ALLOWED/ })
+    t.notOk('decision' in traced.rows)
   })
 })
 

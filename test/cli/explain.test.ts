@@ -15,6 +15,7 @@ const UPSTREAMS = `upstreams:
   - { name: many, match: /api/v1/c/many, target: "http://many:80", resolve: 30s, rate_limit: { requests: 100, burst: 20 } }
   - { name: told, match: /api/v1/public/c/told, target: "http://a:1", identity: { optional: on } }
   - { name: site, match: /site, target: "http://a:1", identity: { headers: { X-User: username, X-Roles: roles }, assertion: {} } }
+  - { name: long, match: /api/v1/c/long, target: "http://10.0.0.9:80", rewrite: /${'b'.repeat(100)} }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -156,6 +157,16 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   [['GET', '/api/v1/far'], [/^access +access\[1\] \/api\/v1\/far: every client address except 2001:db8::\/32$/m]],
   [['GET', '/api/v1/c/../sys'], [/^refused +BAD_PATH: a dot segment$/m], /upstream/],
   [['GET', `/${'a'.repeat(3000)}`], [/^refused +URI_TOO_LONG/m]],
+  [
+    ['GET', `/api/v1/c/long/${'a'.repeat(2000)}`],
+    [
+      /^rule +4 /m,
+      /^answered by +upstream long /m,
+      /^refused +URI_TOO_LONG: the path is too long, after its rewrite$/m,
+    ],
+  ],
+  [['TRACE', '/api/v1/c/orders/7'], [/^refused +METHOD_NOT_ALLOWED: only GET, HEAD, .*, OPTIONS are served$/m], /rule/],
+  [['FOO', '/docs'], [/^refused +METHOD_NOT_ALLOWED/m], /answered by/],
 ]
 
 for (const [words, lines, absent] of EXPLANATIONS) {
