@@ -28,11 +28,16 @@ const LAST_DOTS = /\.+(?=\/|$)/g
  * (Unicode's compatibility forms), and drop spaces, or dots at the end of a segment; so all spellings that it could read as
  * the same path have the same rule.
  */
-function folded(path: string): string {
+export function folded(path: string): string {
   const read = path.includes('%') ? decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '') : path
   const plain = read.replace(LAST_DOTS, '')
   return (plain.endsWith('/') ? plain.slice(0, -1) : plain).toLowerCase()
 }
+
+/** Whether folding changes nothing but a slash at the end: quicker than `folded`, and so for nearly all paths. */
+export const isFolded = (path: string): boolean => !FOLDABLE.test(path)
+
+const FOLDABLE = /[A-Z%]|\.(?:\/|$)/
 
 /** Tells whether a pattern covers a path in any spelling, or all of what another pattern covers. `/a/*` covers `/a` too. */
 export function createCover(pattern: string): (other: string) => boolean {

@@ -80,9 +80,10 @@ export function explainRequest(
   }
   if (own.length > 0)
     return refusedWith(rows, `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`)
-  const upstream = orRefusal(() => find(target.path, rules))
+  const upstream = find(target.path, rules)
   if (upstream === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
-  if (upstream instanceof Refusal) return refusedWith(rows, describeRefusal(upstream))
+  if (upstream === 'other-spelling')
+    return refusedWith(rows, 'NOT_FOUND: it is another spelling of a path with a longer match')
   const path = orRefusal(() => upstream.pathFor(target.path))
   if (path instanceof Refusal)
     return refusedWith([...rows, answeredBy(upstream)], `${describeRefusal(path)}, after its rewrite`)

@@ -1,3 +1,4 @@
+import { folded, isFolded } from '../gate/address-rules.ts'
 import type { CanonicalPath } from '../gate/path.ts'
 import { isForwardable, type PathRules } from '../gate/rules.ts'
 import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
@@ -14,9 +15,10 @@ export interface UpstreamTable {
   readonly upstreams: readonly Upstream[]
   /**
    * The upstream with the longest `match` that is the path or ends where a segment of it ends; `null` for none, and for a
-   * path that these rules do not forward.
+   * path that these rules do not forward. `other-spelling` where a backend could read the path as another spelling of a longer
+   * `match`: a shorter one does not have the permission and the limits of that upstream, so the path is not found.
    */
-  find(path: CanonicalPath, rules: Pick<PathRules, 'pages'>): Upstream | null
+  find(path: CanonicalPath, rules: Pick<PathRules, 'pages'>): Upstream | 'other-spelling' | null
   /**
    * Begins to look names up and to check targets, where that is configured. Before it, nothing is sent. Resolves when the names
    * are known, or after a while.
@@ -42,20 +44,18 @@ export function createUpstreamTable(
       throw new Error(`upstreams ${other.name} and ${upstream.name} both match ${upstream.match}`)
     byMatch.set(upstream.match, upstream)
   }
-  const longest = Math.max(0, ...upstreams.map(({ match }) => match.length))
+  const findExact = createFind(byMatch)
+  const findInAnySpelling = createFind(bySpelling(upstreams))
+  const haveOneSpelling = upstreams.every(({ match }) => isFolded(match))
 
   return {
     upstreams,
     find(path, rules) {
       if (!isForwardable(path, rules)) return null
-      // The longest possible match ends here, so a long path costs no more than a short one.
-      let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
-      while (end > 0) {
-        const upstream = byMatch.get(path.slice(0, end))
-        if (upstream !== undefined) return upstream
-        end = path.lastIndexOf('/', end - 1)
-      }
-      return byMatch.get('/') ?? null
+      const upstream = findExact(path)
+      if (haveOneSpelling && isFolded(path)) return upstream
+      const alike = findInAnySpelling(folded(path))
+      return alike === null || (upstream !== null && alike.includes(upstream)) ? upstream : 'other-spelling'
     },
     async start() {
       await Promise.all(upstreams.map(upstream => upstream.start()))
@@ -66,4 +66,29 @@ export function createUpstreamTable(
       for (const upstream of upstreams) upstream.close()
     },
   }
+}
+
+/** Finds what belongs to the longest match that is a path or ends where a segment of it ends. */
+function createFind<T>(byMatch: ReadonlyMap<string, T>): (path: string) => T | null {
+  const longest = Math.max(0, ...Array.from(byMatch.keys(), match => match.length))
+  return path => {
+    // The longest possible match ends here, so a long path costs no more than a short one.
+    let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
+    while (end > 0) {
+      const found = byMatch.get(path.slice(0, end))
+      if (found !== undefined) return found
+      end = path.lastIndexOf('/', end - 1)
+    }
+    return byMatch.get('/') ?? null
+  }
+}
+
+/** The upstreams by their folded matches. */
+function bySpelling(upstreams: readonly Upstream[]): ReadonlyMap<string, readonly Upstream[]> {
+  const alike = new Map<string, Upstream[]>()
+  for (const upstream of upstreams) {
+    const match = folded(upstream.match) || '/'
+    alike.set(match, [...(alike.get(match) ?? []), upstream])
+  }
+  return alike
 }

@@ -165,6 +165,11 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
       /^refused +URI_TOO_LONG: the path is too long, after its rewrite$/m,
     ],
   ],
+  [
+    ['GET', '/api/v1/public/c/Told'],
+    [/^refused +NOT_FOUND: it is another spelling of a path with a longer match$/m],
+    /answered by/,
+  ],
   [['TRACE', '/api/v1/c/orders/7'], [/^refused +METHOD_NOT_ALLOWED: only GET, HEAD, .*, OPTIONS are served$/m], /rule/],
   [['FOO', '/docs'], [/^refused +METHOD_NOT_ALLOWED/m], /answered by/],
 ]

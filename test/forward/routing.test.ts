@@ -7,15 +7,25 @@ import { fc } from '../support/random.ts'
 
 /*
  * Where a request goes: the upstream with the longest `match` that is the path, or its beginning up to a slash, byte by
- * byte, whatever Fastify's router and the proxy plugin make of it.
+ * byte, whatever Fastify's router and the proxy plugin make of it. None, where a backend could read it as a longer one.
  */
 
 type Written = WrittenUpstream & { match: string }
+
+/** A path as a backend could read it that ignores case, spaces, and dots at the end of a segment. */
+const plain = (path: string): string =>
+  decodeURIComponent(path)
+    .replace(/ /g, '')
+    .replace(/\.+(?=\/|$)/g, '')
+    .replace(/\/$/, '')
+    .toLowerCase()
 
 /** The rule, in as few words as possible. */
 function expected(upstreams: readonly Written[], path: string): { upstream: string | null; path: string | null } {
   const fitting = upstreams.filter(({ match }) => path === match || path.startsWith(`${match}/`))
   const longest = fitting.sort((a, b) => b.match.length - a.match.length)[0]
+  const alike = upstreams.map(({ match }) => plain(match)).filter(match => `${plain(path)}/`.startsWith(`${match}/`))
+  if (alike.some(match => match.length > plain(longest?.match ?? '').length)) return { upstream: null, path: null }
   if (longest === undefined || !/^\/api\/v\d+(\/|$)/.test(path)) return { upstream: null, path: null }
   const { match, rewrite = match } = longest
   const rest = path.slice(match.length)

@@ -62,6 +62,7 @@ withEveryStore(
         t.equal(await outcome(path), '401', path)
         t.equal(await outcome(path, c), '401', path)
       }
+      t.equal(await outcome('/WIKI/a', w), '404', 'its upstream has another spelling, and another one must not get it')
       t.equal(await outcome('/shop/a', w), '401')
       t.equal(await outcome('/wiki/a', r), '403', 'without the permission of the upstream')
       for (const path of ['/wiki/../a', '/wiki//a', '/wiki/%61', '/x/..%2fwiki/a'])
@@ -107,6 +108,7 @@ withEveryStore(
       t.equal(await verify('/wiki/a', r), 403)
       t.equal(await verify('/wiki/a', c), 401)
       t.equal(await verify('/WIKI/a'), 401)
+      t.equal(await verify('/WIKI/a', w), 403)
       t.equal(await verify('/index.html'), '')
       t.equal(await verify('/API/v1/c/x'), 403)
     })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { call } from '../support/client.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 t.test('permissions of upstreams', async t => {
@@ -37,6 +38,14 @@ t.test('permissions of upstreams', async t => {
       },
     )
   }
+
+  t.test('another spelling of a path does not pass its permission, neither here nor at /verify', async t => {
+    const token = await holding()
+    for (const path of ['/api/v1/One/x', '/api/v1/one./x', '/api/v1/one%20/x']) {
+      t.equal((await fixture.get(path, token)).json().code, 404, path)
+      t.equal((await call(fixture.internal, { path: `/verify${path}`, token })).status, 403, path)
+    }
+  })
 
   t.test('without a session no permission is granted, on a public path neither', async t => {
     t.equal((await fixture.get('/api/v1/public/b/guarded')).json().code, 401)

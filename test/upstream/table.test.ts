@@ -24,7 +24,6 @@ t.test('the longest prefix wins, and only where a segment ends', async t => {
     '/api/v1/c/orders/archive/7': '/api/v1/c/orders/archive',
     '/api/v1/c/orders/archives': '/api/v1/c/orders',
     '/api/v1/cx': null,
-    '/api/v1/C/orders': null,
     '/api/v1': null,
     '/api/v2': '/api/v2',
     '/api/v22/x': null,
@@ -47,7 +46,6 @@ t.test('outside of /api an upstream is found where a page covers the path, and /
   const FOUND: Record<string, string | null> = {
     '/wiki': '/wiki',
     '/wiki/a': '/wiki',
-    '/Wiki/a': '/',
     '/index.html': '/',
     '/': null,
     '/elsewhere': null,
@@ -58,6 +56,48 @@ t.test('outside of /api an upstream is found where a page covers the path, and /
   for (const [asked, match] of Object.entries(FOUND))
     t.equal(table.find(path(asked), { pages })?.match ?? null, match, asked)
   t.equal(table.find(path('/wiki/a'), NO_PAGES), null)
+})
+
+t.test('a path that a backend could read as another spelling of a longer match is not found', async t => {
+  const matches = [
+    '/',
+    '/wiki',
+    '/api/v1/sys',
+    '/api/v1/sys/payments',
+    '/api/v1/sys/Users',
+    '/api/v1/c/a',
+    '/api/v1/c/A',
+  ]
+  const table = createUpstreamTable(matches.map(match => upstreamSettings({ name: match, match, target: TARGET })))
+  t.teardown(() => table.close())
+  const pages = createPageRules([{ path: '/*', needs: 'none' }])
+  const REFUSED = [
+    '/api/v1/sys/Payments',
+    '/api/v1/sys/PAYMENTS/7',
+    '/api/v1/SYS/payments/7',
+    '/api/v1/sys/payments./7',
+    '/api/v1/sys/payments..',
+    '/api/v1/sys/payments%20/7',
+    '/api/v1/sys/%20payments',
+    '/api/v1/sys/payment%C5%BF/7',
+    '/api/v1/sys/users',
+    '/api/v1/sys/users/7',
+    '/api/v1/Sys/x',
+    '/api/v1/C/a',
+    '/Wiki/a',
+    '/wiki.',
+  ]
+  for (const asked of REFUSED) t.equal(table.find(path(asked), { pages }), 'other-spelling', asked)
+  const FOUND: Record<string, string> = {
+    '/api/v1/sys/payments/A.%20b.': '/api/v1/sys/payments',
+    '/api/v1/sys/Paymentsx': '/api/v1/sys',
+    '/api/v1/sys/x/Payments': '/api/v1/sys',
+    '/api/v1/sys/Users/7': '/api/v1/sys/Users',
+    '/api/v1/c/a/b': '/api/v1/c/a',
+    '/api/v1/c/A/b': '/api/v1/c/A',
+    '/Index.html': '/',
+  }
+  for (const [asked, match] of Object.entries(FOUND)) t.equal(table.find(path(asked), { pages })?.match, match, asked)
 })
 
 t.test('a table without entries finds nothing', async t => {

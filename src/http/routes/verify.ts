@@ -188,17 +188,22 @@ function admit(
 ): Session | null | Promise<Session | null> {
   const client = clientOf(request.raw)
   const { address } = client
+  const upstream = upstreams.find(path, rules)
+  const isOtherSpelling = upstream === 'other-spelling'
   const gated = {
     path,
     verdict,
-    upstream: upstreams.find(path, rules),
+    upstream: isOtherSpelling ? null : upstream,
     address,
     network: address === null ? null : networkOf(address),
     credential:
       keyOf(request, credentials, client) ??
       readBearer(request.headers[credentials.tokenHeader]) ??
       proxiedCookies(request, original, verdict, client, credentials),
-    onAdmitted: () => undefined,
+    // Without an upstream a request passes here: the proxy has its own.
+    onAdmitted: () => {
+      if (isOtherSpelling) throw new Refusal('NOT_FOUND')
+    },
   }
   return decide(gated, { rules, sides, permissions })
 }

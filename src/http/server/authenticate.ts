@@ -45,7 +45,11 @@ export function createJudge({ rules, tokenHeader, ownPaths, upstreams }: JudgeOp
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
-    if (!ownPaths.has(target.path)) request.destination = upstreams.find(target.path, rules)
+    if (!ownPaths.has(target.path)) {
+      const upstream = upstreams.find(target.path, rules)
+      // Not found either way, once the gate has let the request pass.
+      request.destination = upstream === 'other-spelling' ? null : upstream
+    }
     done()
   }
 }
