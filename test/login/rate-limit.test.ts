@@ -18,7 +18,8 @@ const NETWORKS: readonly (readonly [string | undefined, string])[] = [
   ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['', ''],
-  ['unix:', 'unix:'],
+  ['unix:', ''],
+  ['192.0.2.1:80', ''],
 ]
 
 t.test('attempts are counted by IPv4 address, and by the /64 of an IPv6 address', async t => {

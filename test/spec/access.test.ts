@@ -93,9 +93,18 @@ t.test('a client that is not a trusted proxy cannot choose its address', async t
 
 t.test('behind a trusted proxy, what the client wrote into X-Forwarded-For does not count', async t => {
   const fixture = await open(t)
-  for (const value of ['10.0.0.1, 11.0.0.1', '10.0.0.1,11.0.0.1', '10.0.0.1, unknown', 'localhost', '10.0.0.1:80']) {
+  for (const value of [
+    '10.0.0.1, 11.0.0.1',
+    '10.0.0.1,11.0.0.1',
+    '10.0.0.1, unknown',
+    'localhost',
+    '10.0.0.1, 11.0.0.1:80',
+    '10.0.0.1:x',
+  ]) {
     t.equal((await fixture.call({ path: '/api/v1/sys/x', headers: from(value) })).status, 403, value)
   }
+  for (const value of ['10.0.0.1', '10.0.0.1:80', '11.0.0.1, 10.0.0.1:80'])
+    t.equal((await fixture.call({ path: '/api/v1/sys/x', headers: from(value) })).json().code, 401, value)
 })
 
 t.test('/verify knows the address from a trusted proxy only, and refuses what it does not know', async t => {
@@ -105,6 +114,8 @@ t.test('/verify knows the address from a trusted proxy only, and refuses what it
       {
         '10.0.0.1': 401,
         '10.0.0.1, 192.168.0.7': 401,
+        '10.0.0.1:80, 192.168.0.7:443': 401,
+        '11.0.0.1:80': 403,
         '11.0.0.1': 403,
         '10.0.0.1, 11.0.0.1': 403,
         '10.0.0.1, unknown': 403,

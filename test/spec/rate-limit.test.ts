@@ -75,8 +75,21 @@ t.test('per address, a client cannot choose its address, and an IPv6 client has 
     ['2001:db8::1', 200],
     ['2001:db8::2', 429],
     ['2001:db8:0:1::1', 200],
+    ['10.0.0.1:1001', 429],
+    ['10.0.0.4:1001', 200],
+    ['10.0.0.4:1002', 429],
+    ['10.0.0.4, 127.0.0.1:80', 429],
+    ['[2001:db8::1]:5', 429],
+    ['[2001:db8::1]', 429],
+    ['[2001:db8:0:2::1]:5', 200],
+    ['[2001:db8:0:2::2]:6', 429],
+    ['unknown', 200],
+    ['10.0.0.5:x', 429],
+    ['[10.0.0.5]:7', 429],
   ] as const) {
     t.equal((await fixture.call(from(address))).status, status, address)
+    const asked = { ...from(address), path: `/verify${from(address).path}` }
+    t.equal((await call(fixture.internal, asked)).status, 429, `${address}, which counts together at /verify`)
   }
 })
 

@@ -7,7 +7,6 @@ import { decide, type Judged, judge } from '../../gate/decide.ts'
 import type { GateSides } from '../../gate/live-session.ts'
 import { shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
-import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
 import { readBearer } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
@@ -187,7 +186,7 @@ function admit(
   { rules, gateSides: sides, credentials, upstreams, permissions, clientOf }: Deciding,
 ): Session | null | Promise<Session | null> {
   const client = clientOf(request.raw)
-  const { address } = client
+  const { address, network } = client
   const upstream = upstreams.find(path, rules)
   const isOtherSpelling = upstream === 'other-spelling'
   const gated = {
@@ -195,7 +194,7 @@ function admit(
     verdict,
     upstream: isOtherSpelling ? null : upstream,
     address,
-    network: address === null ? null : networkOf(address),
+    network,
     credential:
       keyOf(request, credentials, client) ??
       readBearer(request.headers[credentials.tokenHeader]) ??

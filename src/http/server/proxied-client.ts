@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { createAddressList, isAddress } from '../../gate/address-list.ts'
 import type { OwnOrigins } from '../../gate/cross-origin.ts'
+import { networkOf } from '../../login/protection/network.ts'
 
 /** The client of a request that a proxy asks about. */
 export interface ProxiedClient {
   /** `null` where it is not known. */
   address: string | null
+  /** What its requests are counted by. All that a proxy names by something else than an address are one client. */
+  network: string | null
   /** Where the client believes to be. */
   own: OwnOrigins
 }
@@ -19,7 +22,7 @@ export function createProxiedClient(trustedProxies: readonly string[]): (request
   const isTrusted = createAddressList(trustedProxies)
   return ({ socket, headers }) => {
     const { host = '' } = headers
-    if (!isTrusted(socket.remoteAddress ?? '')) return { address: null, own: { protocol: 'http', host } }
+    if (!isTrusted(socket.remoteAddress ?? '')) return { address: null, network: null, own: { protocol: 'http', host } }
     const named = String(headers['x-forwarded-for'] ?? '').split(',')
     let client = ''
     for (let i = named.length - 1; i >= 0; i--) {
@@ -28,6 +31,7 @@ export function createProxiedClient(trustedProxies: readonly string[]): (request
     }
     return {
       address: isAddress(client) ? client : null,
+      network: client === '' ? null : networkOf(client),
       own: {
         protocol: lastOf(headers['x-forwarded-proto']) ?? 'http',
         host: lastOf(headers['x-forwarded-host']) ?? host,

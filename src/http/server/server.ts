@@ -14,6 +14,7 @@ import { SlowClients, type SlowLimits } from './connection/slow-clients.ts'
 import { type Observer, observe } from './count-and-log.ts'
 import { createErrorHandler, type Envelopes, type ErrorHandlerOptions } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
+import { removePorts } from './forwarded-addresses.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
@@ -96,6 +97,7 @@ export function createServer({
   if (observer !== null) observe(app, observer)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    removePorts(request.raw)
     ignoreUnreadableType(request)
     done()
   })

@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js'
 
 /**
  * What attempts are counted by: an IPv4 address, or the /64 of an IPv6 address, since a client has a whole /64 and could use
- * another address of it each time. An IPv4 address written as IPv6 is the IPv4 address. What is not an address, such as the
- * name of a socket, is counted by its own name; a connection that has ended meanwhile has none.
+ * another address of it each time. An IPv4 address written as IPv6 is the IPv4 address. All that is not an address counts
+ * as one client, `''`, because it could have another text each time; so does a connection that has ended meanwhile.
  */
 export function networkOf(address = ''): string {
   const parsed = parse(address)
-  if (parsed === null) return address.slice(0, 64)
+  if (parsed === null) return ''
   return parsed instanceof ipaddr.IPv6 ? prefixOf(parsed, 64) : parsed.toString()
 }
 
