@@ -73,14 +73,18 @@ function judgeEscapes(path: string): void {
   if (new URL(path, 'http://h').pathname !== path) throw badPath('a path that URL parsers read otherwise')
 }
 
+/** What "best fit" code pages turn into a slash or a backslash, and no compatibility form does. */
+const BEST_FIT_SLASHES = /[\u2044\u2215\u2216]/
+
 /**
  * Some servers replace characters by similar ones (Unicode's compatibility forms, "best fit" code pages) or drop spaces
  * at the ends of segments. If this created a slash, a backslash or a dot segment, they would use another path.
  */
 function judgeLookAlikes(path: string): void {
-  const folded = decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '')
+  const text = decodeURIComponent(path)
+  const folded = text.normalize('NFKC').replace(/\s/g, '')
   const slashes = folded.split('/').length - path.split('/').length
-  if (slashes !== 0 || folded.includes('\\') || DOT_SEGMENT.test(folded)) {
+  if (slashes !== 0 || BEST_FIT_SLASHES.test(text) || folded.includes('\\') || DOT_SEGMENT.test(folded)) {
     throw badPath('an escape of what looks like a slash or a dot segment')
   }
 }

@@ -19,6 +19,7 @@ t.test('an ordinary path is canonical as it is', async t => {
     '/api/v1/c/',
     "/api/v1/c/a-._~!$&'()*+,=:@",
     '/api/v1/c/%E4%B8%AD%20%22',
+    '/api/v1/c/%C2%BD',
   ]) {
     t.same(readTarget(path), { path, query: '' })
   }
@@ -89,6 +90,9 @@ const REFUSED = [
   '/api/v1/c/[x]',
   '/api/v1/c/%c2%85',
   '/api/v1/c/%ed%a0%80',
+  '/api/v1/c/..%E2%88%95sys/u',
+  '/api/v1/c/a%E2%81%84b',
+  '/api/v1/c/a%E2%88%96b',
 ]
 
 for (const target of REFUSED) {
