@@ -1,9 +1,10 @@
 /*
- * The header names that have a meaning for the gateway. Names are compared in their reserved form: lower-case, with `_`
- * and `.` read as `-`, because servers behind us (CGI, WSGI, PHP, Servlet filters) fold these spellings into one.
+ * The header names that have a meaning for the gateway. Names are compared in their reserved form: lower-case, with all but
+ * letters and digits read as `-`, because servers behind us (CGI, WSGI, PHP, Servlet filters) fold these spellings into one:
+ * most of them `_` and `.`, some CGI servers every such character.
  */
 
-export const reservedForm = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-')
+export const reservedForm = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 
 /**
  * The identity headers, which only the gateway sets (design: Upstreams). Dropped in both directions, then set by us.
@@ -13,7 +14,7 @@ const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-key', 'x-login-
 /** Whether a server that folds spellings reads a name as one of these. */
 export const isIdentity = (name: string): boolean => IDENTITY.has(reservedForm(name))
 
-/** Every lower-case spelling that some server reads as a name. */
+/** The lower-case spellings that servers commonly read as a name: all that some CGI servers read would be too many. */
 function spellingsOf(name: string): string[] {
   const [first = '', ...rest] = name.split('-')
   return rest.reduce((begun, part) => begun.flatMap(text => ['-', '_', '.'].map(mark => text + mark + part)), [first])
@@ -80,7 +81,7 @@ export function isDroppedFromRequests(name: string): boolean {
  * name of its own.
  */
 export const isUnusualSpelling = (name: string): boolean =>
-  /[_.]/.test(name) && reservedForm(name) !== 'trace-id' && isDroppedFromRequests(name)
+  /[^a-z0-9-]/i.test(name) && reservedForm(name) !== 'trace-id' && isDroppedFromRequests(name)
 
 /** With it an upstream of `signs_in` names the session that it has begun. It is for the gateway alone. */
 export const SESSION_HEADER = 'x-dualgate-session'

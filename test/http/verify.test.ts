@@ -84,6 +84,12 @@ withEveryStore(t, async (t, fixture) => {
         t.equal(answer.headers['x-login-id'], undefined)
       }
     }
+    for (const name of ['X!Login!Id', 'X~Login~Type', 'x-login+key'])
+      t.equal(
+        (await call(fixture.internal, { path: '/verify/api/v1/c/x', headers: { [name]: '42' } })).status,
+        403,
+        name,
+      )
     const near = { 'x-login': '1', 'x-login-ids': '1', 'x-loginid': '1' }
     t.equal((await call(fixture.internal, { path: '/verify/api/v1/public/b/x', headers: near })).status, 200)
   })
@@ -100,7 +106,14 @@ withEveryStore(t, async (t, fixture) => {
     ])
       t.ok(OVERRIDING_SPELLINGS.includes(name.toLowerCase()), name)
     for (const name of OVERRIDING_SPELLINGS) t.equal(await ask(name), 403, name)
-    for (const name of ['X_Forwarded_For', 'x.forwarded-prefix', 'X_Real_IP', 'Content_Length', 'X_Accel_Redirect'])
+    for (const name of [
+      'X_Forwarded_For',
+      'x.forwarded-prefix',
+      'X_Real_IP',
+      'Content_Length',
+      'X_Accel_Redirect',
+      'X!Real~IP',
+    ])
       t.equal(await ask(name), 403, name)
     for (const name of ['x-original', 'x-rewrite-urls', 'x_other', 'trace_id', 'x-forwarded-prefix', 'x-real-ip'])
       t.equal(await ask(name), 200, name)

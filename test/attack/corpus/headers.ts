@@ -18,6 +18,9 @@ const spellings = (name: string): string[] => [
   name.replace(/-([^-]*)$/, '_$1'),
   name.replaceAll('-', '.'),
   name.replace('-', '.').toLowerCase(),
+  name.replaceAll('-', '!'),
+  name.replaceAll('-', '~').toLowerCase(),
+  name.replace('-', '+'),
 ]
 
 const IDENTITY = ['X-Login-Id', 'X-Login-Type', 'X-Login-Extra', 'X-Login-Signature']
@@ -104,6 +107,8 @@ const STRIPPED = [
   'Proxy_Connection: keep-alive',
   'Proxy.Authorization: Basic YTpi',
   'HTTP2_Settings: AAMAAABkAAQCAAAAAAIAAAAA',
+  'Content!Length: 3',
+  'Transfer~Encoding: chunked',
 ].map(
   (header): Attack => ({
     claim: `${header.split(':')[0]} is not passed on`,
