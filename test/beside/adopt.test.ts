@@ -328,7 +328,7 @@ t.test('adopt reads a .env with a byte order mark, and refuses one in another en
   writeFileSync(join(folder, 'wide.env'), 'REDIS__URL=redis://127.0.0.1:1/0\n', 'utf16le')
   const { code, errors } = await run(folder, ['adopt', '--env', 'wide.env', 'x'])
   t.same([code, existsSync(join(folder, 'x'))], [1, false])
-  t.equal(errors, `dualgate: ${join(folder, 'wide.env')} is not text in UTF-8; save it in this encoding\n`)
+  t.equal(errors, `dualgate: ${join(folder, 'wide.env')} is not UTF-8 text; save it in this encoding\n`)
 })
 
 t.test('adopt without a Redis reports this, and writes nothing', async t => {

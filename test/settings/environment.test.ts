@@ -114,7 +114,7 @@ t.test('a .env in another encoding than UTF-8 is a fault', async t => {
   ]) {
     writeFileSync(join(folder, '.env'), bytes)
     t.throws(() => readConfiguration('gateway.yaml', {}, folder), {
-      message: `${join(folder, '.env')}: is not text in UTF-8; save it in this encoding`,
+      message: `${join(folder, '.env')}: is not UTF-8 text; save it in this encoding`,
     })
   }
 })

@@ -291,7 +291,7 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
     'a match that is a pattern',
     '- { name: a, match: /api/v1/*, target: "builtin:echo" }',
-    /upstreams\[0\]\.match: can be written with letters, digits and - \. _ ~ only: .*; end it before the segment/,
+    /upstreams\[0\]\.match: must have letters, digits and - \. _ ~ only: .*; end it before the segment/,
   ],
   ...[..."!$&'()*+,=:@"].map((character): [string, string, RegExp] => [
     `a match that requests can write in two ways, with ${character}`,

@@ -66,7 +66,7 @@ function checkPaths(upstream: UpstreamSettings, base: KeyPath, report: Report): 
   if (isPath(upstream.match) && !hasOneSpelling(upstream.match)) {
     report(
       [...base, 'match'],
-      'can be written with letters, digits and - . _ ~ only: other characters have several spellings, and only one of ' +
+      'must have letters, digits and - . _ ~ only: other characters have several spellings, and only one of ' +
         'them would be matched; end it before the segment that has them',
     )
   }

@@ -1,14 +1,13 @@
-import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { YAMLException } from 'js-yaml'
 import { ConfigurationError } from './fault.ts'
+import { NOT_UTF8, utf8Text } from './utf8.ts'
 import { emptySection, isSection, Written } from './written.ts'
 import { YamlDocument } from './yaml-document.ts'
 import { faultsOfYaml } from './yaml-faults.ts'
 
 const NO_KEYS = 'must consist of keys and their values; a list stands below its key'
-const NOT_UTF8 = 'is not UTF-8 text; save it in this encoding'
 const ALIAS = 'an alias; a value that begins with * needs quotes, and each value is written where it belongs'
 
 /** Reads a YAML file. A file that cannot be read is a fault in the result; `null` when there is no such file. */
@@ -28,13 +27,11 @@ export function readYamlFile(file: string, cwd: string): Written | null {
   }
 }
 
-/**
- * The text of a file. Throws `ConfigurationError` if it is in another encoding than UTF-8: in the text, U+FFFD would stand for each
- * byte that is not, and would be written in its place.
- */
+/** The text of a file. Throws `ConfigurationError` if it is in another encoding than UTF-8. */
 export function decode(bytes: Buffer, label: string): string {
-  if (isUtf8(bytes)) return bytes.toString('utf8')
-  throw new ConfigurationError([{ place: label, message: NOT_UTF8 }])
+  const text = utf8Text(bytes)
+  if (text === null) throw new ConfigurationError([{ place: label, message: NOT_UTF8 }])
+  return text
 }
 
 /** A file as operators see it: from the working directory when it is below it. */

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { NOT_UTF8, readEnvText } from '../notation/env-file.ts'
+import { readEnvText } from '../notation/env-file.ts'
 import { ConfigurationError, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
+import { NOT_UTF8 } from '../notation/utf8.ts'
 import { isSection, type KeyPath, type Place, textOf, type Written } from '../notation/written.ts'
 import { labelOf, parseFlow } from '../notation/yaml.ts'
 
