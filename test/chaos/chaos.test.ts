@@ -6,7 +6,8 @@ import { type ChaosReport, runChaos } from './run.ts'
 
 /*
  * A short run of what `npm run chaos` does for long. The machine may stall: how long a recovery takes is not checked,
- * nor how long a worker caches. The run checks that no request is accepted or refused wrongly.
+ * nor how long a worker caches, nor how much a busy machine gets done. The run checks that no request is accepted or refused
+ * wrongly.
  */
 
 // Each has a gateway and a store of its own, and mostly waits.
@@ -16,7 +17,7 @@ const allowance = { patience: Number.POSITIVE_INFINITY, heartbeat: 30_000 }
 
 function judge(t: Test, { requests, operations, faults, violations }: ChaosReport): void {
   t.same(violations, [])
-  t.ok(requests > 100 && operations > 50, `${requests} requests and ${operations} operations`)
+  t.ok(requests > 10 && operations > 10, `${requests} requests and ${operations} operations`)
   t.ok(faults.length > 0)
 }
 
