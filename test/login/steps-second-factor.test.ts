@@ -202,7 +202,7 @@ await t.test('after a set-up whose login needs a new password, too, the recovery
   const { required, recovery_codes, ...next } = await fixture.demandOf(fixture.enter(ticket, fixture.code(secret)))
   t.equal(required, 'password')
   t.equal(recovery_codes?.length, 10)
-  t.same(Object.keys(await fixture.change(next.ticket)), ['token'])
+  t.same(Object.keys(await fixture.change(next.ticket)), ['token', 'expires_in'])
   fixture.time.now += STEP
   const again = await fixture.demanded('ann', NEW)
   t.ok((await fixture.enter(again.ticket, recovery_codes![0]!)).token)
