@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { RECORDS_LIMIT } from '../../src/gateway/close-limits.ts'
+import { endLimit, IDLE_GRACE } from '../../src/process/orders.ts'
 import { generateSecret } from '../../src/settings/secrets.ts'
 import { call } from '../support/client.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
@@ -37,7 +39,8 @@ t.test(
     const gateway = await startSupervised(t, {
       environment: {
         EVENTS__WEBHOOKS: `[{url: "${receiver.url}", secret: ${generateSecret()}}]`,
-        DRAIN__REQUESTS: '1ms',
+        // No request is in progress: only so that a busy machine has time enough.
+        DRAIN__REQUESTS: '60s',
         DRAIN__WEBSOCKETS: '1ms',
       },
       files: {
@@ -54,6 +57,15 @@ t.test(
     t.notMatch(gateway.output(), /stopped immediately/)
   },
 )
+
+t.test('a worker has time to record what follows its last request or WebSocket', async t => {
+  for (const drain of [
+    { requests: 1, websockets: 1 },
+    { requests: 20_000, websockets: 1 },
+    { requests: 1, websockets: 20_000 },
+  ])
+    t.ok(endLimit(drain) > Math.max(drain.requests, IDLE_GRACE + drain.websockets) + RECORDS_LIMIT)
+})
 
 t.test('a worker that hangs is stopped, and the reason is no other', async t => {
   const gateway = await startSupervised(t, { environment: { DRAIN__REQUESTS: '1ms', DRAIN__WEBSOCKETS: '1ms' } })

@@ -33,7 +33,8 @@ export type DeliveryOf = (
 export function createDelivery({ jwt }: Pick<Settings, 'jwt'>, { cookies, origins }: CredentialRules): DeliveryOf {
   return (request, reply, type) => {
     if (request.body.session !== 'cookie') {
-      return began => ({ ...began, token_name: jwt.token_name })
+      return <T extends Began>({ expires_in, ...began }: T) =>
+        ({ ...began, token_name: jwt.token_name, expires_in }) as unknown as Delivered<T>
     }
     if (cookies?.sides.has(type) !== true) {
       throw invalid('session', 'must be left out: sessions of this side are not kept in cookies')
