@@ -33,6 +33,7 @@ export type DeliveryOf = (
 export function createDelivery({ jwt }: Pick<Settings, 'jwt'>, { cookies, origins }: CredentialRules): DeliveryOf {
   return (request, reply, type) => {
     if (request.body.session !== 'cookie') {
+      // In the order in which clients and the guide have always seen the fields.
       return <T extends Began>({ expires_in, ...began }: T) =>
         ({ ...began, token_name: jwt.token_name, expires_in }) as unknown as Delivered<T>
     }
