@@ -7,6 +7,7 @@ import type { LoginType } from '../src/session/sides.ts'
 import { createKeys } from '../src/store/redis/commands/key-names.ts'
 import type { Store } from '../src/store/store.ts'
 import { createJwt } from '../src/token/jwt.ts'
+import { clockOf } from '../test/support/clock.ts'
 import { SECRETS } from './gateway.ts'
 import type { RedisPlace } from './redis.ts'
 import { note, whole } from './statistics.ts'
@@ -71,7 +72,7 @@ export async function seed(
   const logins = Math.round(users * LOGINS_PER_USER)
   const began = Date.now() - HISTORY
   let now = began
-  const clock = { now: () => now }
+  const clock = clockOf(() => now)
   const sink = await openSink(ground, clock)
   const timestamps = createTimestampFormat('UTC')
   const jwt = createJwt(SIGNER, 'HS256', clock, 2)

@@ -27,7 +27,7 @@ export function createAccountRights({ sources, clock, remember }: AccountRightsO
 
   async function read(key: string, source: RightsSource, userId: string): Promise<Extra> {
     // Counted from the query, so that an answer is never used for longer than this.
-    const until = clock.now() + remember
+    const until = clock.elapsed() + remember
     const rights = await source.findRights(userId)
     const extra = rights === null ? NO_RIGHTS : { ...rights }
     known.delete(key)
@@ -42,7 +42,7 @@ export function createAccountRights({ sources, clock, remember }: AccountRightsO
     if (source === null) return record
     const key = `${record.type} ${record.user_id}`
     const remembered = known.get(key)
-    if (remembered !== undefined && clock.now() < remembered.until) return { ...record, extra: remembered.extra }
+    if (remembered !== undefined && clock.elapsed() < remembered.until) return { ...record, extra: remembered.extra }
     let asked = underWay.get(key)
     if (asked === undefined) {
       asked = read(key, source, record.user_id).finally(() => underWay.delete(key))

@@ -87,8 +87,7 @@ class Line {
   add(event: SessionEvent): void {
     if (this.#closing.signal.aborted) return
     const id = randomUUID()
-    const now = this.#clock.now()
-    const body = JSON.stringify({ id, at: new Date(now).toISOString(), ...event })
+    const body = JSON.stringify({ id, at: new Date(this.#clock.now()).toISOString(), ...event })
     if (isUnproven(event) && this.#waiting.length >= MAX_WAITING_FAILURES) {
       this.#lost++
       return
@@ -97,7 +96,7 @@ class Line {
       this.#waiting.shift()
       this.#lost++
     }
-    this.#waiting.push({ id, body, since: now })
+    this.#waiting.push({ id, body, since: this.#clock.elapsed() })
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null
     })
@@ -108,7 +107,7 @@ class Line {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const delivered = await this.#send(next)
       if (this.#closing.signal.aborted) return
-      const givenUp = !delivered && this.#clock.now() - next.since > this.#receiver.give_up_after
+      const givenUp = !delivered && this.#clock.elapsed() - next.since > this.#receiver.give_up_after
       if (givenUp) this.#lost++
       if (delivered || givenUp) {
         // Meanwhile the queue may have become too long and dropped its first event.

@@ -19,7 +19,7 @@ export interface Counted {
   network: string | null
 }
 
-/** When the bucket of a client is full again, in milliseconds since the epoch. */
+/** When the bucket of a client is full again, in milliseconds of `Clock.elapsed`. */
 interface Bucket {
   fullAt: number
 }
@@ -52,7 +52,7 @@ export class RateLimit {
     this.#clock = clock
     this.#interval = (window * workers) / requests
     this.#whole = Math.max(1, Math.floor(burst / workers)) * this.#interval
-    this.#since = clock.now()
+    this.#since = clock.elapsed()
   }
 
   /** How many clients are remembered. */
@@ -64,10 +64,8 @@ export class RateLimit {
   take(counted: Counted): void {
     const key = this.#keyOf(counted)
     if (key === null) return
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     const bucket = this.#bucketOf(key, now)
-    // A clock that was set back must not lock a client out.
-    bucket.fullAt = Math.min(bucket.fullAt, now + this.#whole)
     this.#refuseEmpty(bucket, now)
     bucket.fullAt = Math.max(bucket.fullAt, now) + this.#interval
   }
@@ -76,7 +74,7 @@ export class RateLimit {
   inspect(counted: Counted): void {
     const key = this.#keyOf(counted)
     const bucket = key === null ? undefined : (this.#newer.get(key) ?? this.#older.get(key))
-    if (bucket !== undefined) this.#refuseEmpty(bucket, this.#clock.now())
+    if (bucket !== undefined) this.#refuseEmpty(bucket, this.#clock.elapsed())
   }
 
   /** Neither kind of key can be the other: a network has no space. */
@@ -86,7 +84,7 @@ export class RateLimit {
   }
 
   #bucketOf(key: string, now: number): Bucket {
-    if (now - this.#since > this.#whole || now < this.#since || this.#newer.size >= REMEMBERED) this.#turn(now)
+    if (now - this.#since > this.#whole || this.#newer.size >= REMEMBERED) this.#turn(now)
     const known = this.#newer.get(key)
     if (known !== undefined) return known
     const bucket = this.#older.get(key) ?? { fullAt: now }
@@ -102,7 +100,7 @@ export class RateLimit {
   }
 
   #refuseEmpty(bucket: Bucket, now: number): void {
-    const wait = Math.min(bucket.fullAt - now, this.#whole) + this.#interval - this.#whole
+    const wait = bucket.fullAt - now + this.#interval - this.#whole
     // Intervals are no whole numbers, so sums of them are not exact.
     if (wait > 0.001) throw this.#refusal(Math.ceil(wait / 1000))
   }

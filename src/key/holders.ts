@@ -34,24 +34,24 @@ export function createHolders({ accounts, recheck, clock }: HoldersOptions): Hol
 
 /** Asks the source, once in a while for each name: the keys of a renamed owner carry several. */
 function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
-  const known = createRecent<{ account: Account | null; until: number }>(REMEMBERED)
+  const known = createRecent<{ account: Account | null; readAt: number; until: number }>(REMEMBERED)
   const underWay = new Map<string, Promise<Account | null>>()
 
   async function read(username: string): Promise<Account | null> {
     // Counted from the question, so that an answer is never used for longer than this.
-    const until = clock.now() + recheck
+    const [readAt, until] = [clock.now(), clock.elapsed() + recheck]
     const account = await accounts.find(username)
-    known.set(username, { account, until })
+    known.set(username, { account, readAt, until })
     return account
   }
 
   return key => {
     const { username } = key
     const remembered = known.get(username)
-    if (remembered !== undefined && clock.now() < remembered.until) {
+    if (remembered !== undefined && clock.elapsed() < remembered.until) {
       const account = valid(key, remembered.account)
       // What was read before the key was made may be the account before a reset.
-      if (account !== null || remembered.until - recheck > key.createdAt) return account
+      if (account !== null || remembered.readAt > key.createdAt) return account
     }
     const asked = underWay.get(username) ?? read(username).finally(() => underWay.delete(username))
     underWay.set(username, asked)

@@ -91,8 +91,9 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   return {
     /** A session was used. */
     used({ claims, record }: Session): void {
-      const now = clock.now()
-      if (now - (asked.get(record.user_id) ?? claims.iat * 1000) < interval) return
+      const now = clock.elapsed()
+      const askedAt = asked.get(record.user_id)
+      if (askedAt === undefined ? isYoung(claims, interval, clock.now()) : now - askedAt < interval) return
       const username = nameOf(record)
       if (underWay.size >= AT_ONCE || isClosed || username === null) return
       remember(record.user_id, now)
@@ -105,6 +106,12 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
       await Promise.all(underWay)
     },
   }
+}
+
+/** Whether a session was made within the last `interval`. One of before the clock was set back seems to be of the future. */
+function isYoung({ iat }: Session['claims'], interval: number, now: number): boolean {
+  const age = now - iat * 1000
+  return age >= 0 && age < interval
 }
 
 /** The name by which a session asks; `null` for one that asks nothing. */

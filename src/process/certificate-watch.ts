@@ -33,16 +33,16 @@ export function watchCertificate(
   clock: Clock = systemClock,
 ): CertificateWatch {
   let inUse = current
-  let keyedAt = clock.now()
+  let keyedAt = clock.elapsed()
   let read: string | null = null
   let seen: string | null = null
   const use = (certificate: Certificate): void => {
     inUse = certificate
-    keyedAt = clock.now()
+    keyedAt = clock.elapsed()
     renew(certificate)
   }
   const look = (): void => {
-    if (clock.now() - keyedAt >= TICKET_KEY_LIFETIME) use(withNewTicketKeys(inUse))
+    if (clock.elapsed() - keyedAt >= TICKET_KEY_LIFETIME) use(withNewTicketKeys(inUse))
     const found = versionOf(files)
     const isSettled = found === seen
     seen = found

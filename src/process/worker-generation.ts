@@ -133,7 +133,7 @@ export class Generation {
     })
     void answers.then(
       () => {
-        since = clock.now()
+        since = clock.elapsed()
       },
       err => {
         failure = err
@@ -145,7 +145,7 @@ export class Generation {
       worker.endOrphans()
       if (this.#urls === null) return
       metrics.crashed()
-      const steady = since !== null && clock.now() - since >= STEADY
+      const steady = since !== null && clock.elapsed() - since >= STEADY
       const wait = steady ? 0 : BACK_OFF[Math.min(crashes, BACK_OFF.length - 1)]!
       log.error({ worker: worker.pid, end: nameOf(end), err: failure, again_in_ms: wait }, 'a worker crashed')
       const timer = setTimeout(() => {

@@ -42,11 +42,11 @@ export class KnownKeys {
   /** Fails with an `Error` without secrets where no keys are known. Simultaneous uses share one request. */
   async get(): Promise<KeySet> {
     if (this.#known === null) return this.#fetch()
-    if (this.#clock.now() < this.#known.fetchedAt + FRESH) return this.#known.keys
+    if (this.#clock.elapsed() < this.#known.fetchedAt + FRESH) return this.#known.keys
     const { keys } = this.#known
     return this.#fetch().catch(err => {
       this.#log.warn({ provider: this.#provider, err }, 'the last keys of the provider stay in use')
-      this.#known = { keys, fetchedAt: this.#clock.now() - FRESH + LIMIT }
+      this.#known = { keys, fetchedAt: this.#clock.elapsed() - FRESH + LIMIT }
       return keys
     })
   }
@@ -54,8 +54,8 @@ export class KnownKeys {
   /** Newer keys than these, or `null` without newer ones. Fails when they could not be fetched. */
   async newerThan(keys: KeySet): Promise<KeySet | null> {
     if (this.#known !== null && this.#known.keys !== keys) return this.#known.keys
-    const now = this.#clock.now()
-    if (this.#renewal !== null && this.#pending === null && Math.abs(now - this.#renewal.at) < LIMIT) {
+    const now = this.#clock.elapsed()
+    if (this.#renewal !== null && this.#pending === null && now - this.#renewal.at < LIMIT) {
       if (this.#renewal.fault !== null) throw this.#renewal.fault
       return null
     }
@@ -77,7 +77,7 @@ export class KnownKeys {
   async #request(): Promise<KeySet> {
     const { jwks_uri } = await this.#metadata.get()
     const keys = createLocalJWKSet({ keys: await fetchKeys(this.#exchange, jwks_uri) })
-    this.#known = { keys, fetchedAt: this.#clock.now() }
+    this.#known = { keys, fetchedAt: this.#clock.elapsed() }
     return keys
   }
 }

@@ -42,7 +42,7 @@ export class KnownMetadata {
 
   /** Fails with an `Error` without secrets. Simultaneous uses share one request. */
   get(): Promise<Metadata> {
-    if (this.#known !== null && this.#clock.now() < this.#known.until) return Promise.resolve(this.#known.metadata)
+    if (this.#known !== null && this.#clock.elapsed() < this.#known.until) return Promise.resolve(this.#known.metadata)
     this.#pending ??= this.#fetch().finally(() => {
       this.#pending = null
     })
@@ -52,12 +52,12 @@ export class KnownMetadata {
   async #fetch(): Promise<Metadata> {
     try {
       const metadata = await discover(this.#settings, this.#exchange)
-      this.#known = { metadata, until: this.#clock.now() + FRESH }
+      this.#known = { metadata, until: this.#clock.elapsed() + FRESH }
       return metadata
     } catch (err) {
       if (this.#known === null) throw err
       this.#log.warn({ provider: this.#settings.name, err }, 'the last configuration of the provider stays in use')
-      this.#known.until = this.#clock.now() + FRESH_ENOUGH
+      this.#known.until = this.#clock.elapsed() + FRESH_ENOUGH
       return this.#known.metadata
     }
   }

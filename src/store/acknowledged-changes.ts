@@ -50,7 +50,7 @@ const MAX_REPLACED = 8
 
 export class AcknowledgedChanges {
   readonly #clock: Clock
-  /** All but disables, with the timestamps they are forgotten at, oldest first. */
+  /** All but disables, with the times of `Clock.elapsed` at which they are forgotten, oldest first. */
   readonly #recent = new Map<string, { change: Acknowledged; until: number }>()
   readonly #disabled = new Map<string, Disabled>()
 
@@ -107,12 +107,12 @@ export class AcknowledgedChanges {
 
   #keep(change: Acknowledged): Acknowledged {
     this.#recent.delete(change.key)
-    this.#recent.set(change.key, { change, until: this.#clock.now() + MEMORY })
+    this.#recent.set(change.key, { change, until: this.#clock.elapsed() + MEMORY })
     return change
   }
 
   #forget(): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     for (const [key, { until }] of this.#recent) {
       if (until > now && this.#recent.size <= MAX_RECENT) break
       this.#recent.delete(key)

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts'
 import type { CacheCounts } from './store.ts'
 
 /** Sessions per side that a process remembers unless the settings say otherwise, about 1 KB each. */
@@ -23,15 +22,16 @@ export interface Disable {
  * remembered. The owner knows when a value may be returned: it evicts what has changed, in this process or another, before it reads.
  */
 export class Remembered<V> {
-  readonly #clock: Clock
+  readonly #now: () => number
   readonly #maxEntries: number
   readonly #entries = new Map<string, Kept<V>>()
   #hits = 0
   #misses = 0
   #evictions = 0
 
-  constructor(clock: Clock, maxEntries: number) {
-    this.#clock = clock
+  /** `now`: the time by which the values end. */
+  constructor(now: () => number, maxEntries: number) {
+    this.#now = now
     this.#maxEntries = maxEntries
   }
 
@@ -47,7 +47,7 @@ export class Remembered<V> {
   /** The value of a name, if it is remembered and has not expired. */
   get(name: string): V | null {
     const entry = this.#entries.get(name)
-    return entry !== undefined && this.#clock.now() < entry.expiresAt ? entry.value : null
+    return entry !== undefined && this.#now() < entry.expiresAt ? entry.value : null
   }
 
   /** Counts an answer as a hit or, if it is `null`, as a miss, and returns it. */

@@ -56,9 +56,9 @@ export class SessionWatch {
   #ticking: NodeJS.Timeout | null = null
   /** Whether the store announces every change. */
   #isNotified = false
-  /** When it last did. */
+  /** When it last did, by `Clock.elapsed`. */
   #notifiedAt = 0
-  /** The first end of a watched session, as far as it is known. */
+  /** The first end of a watched session, as far as it is known: a timestamp. */
   #nextEnd = Number.POSITIVE_INFINITY
   /** Reads in progress. */
   #reads = 0
@@ -75,7 +75,7 @@ export class SessionWatch {
   /** Calls `ended` once, when the session ends, or at once if it has ended. Returns a function to stop. */
   watch(session: WatchedSession, ended: (why: EndOfWatch) => void): () => void {
     const known = this.#watched[session.type].get(session.token)
-    const entry = known ?? new WatchedEntry(session, this.#keys?.idIn(session.token) ?? null, this.#clock.now())
+    const entry = known ?? new WatchedEntry(session, this.#keys?.idIn(session.token) ?? null, this.#clock.elapsed())
     entry.listeners.add(ended)
     if (known === undefined) this.#enter(entry)
     return () => {
@@ -115,31 +115,32 @@ export class SessionWatch {
     session: (type, token) => {
       const entry = this.#watched[type].get(token)
       if (entry === undefined) return
-      this.#doubt(entry, this.#clock.now())
+      this.#doubt(entry, this.#clock.elapsed())
       this.#readDue()
     },
     disabled: (type, userId) => {
       for (const entry of this.#watched[type].values()) {
         const depends = this.#enforceDisable || entry.keyId !== null
-        if (depends && entry.userId === userId) this.#doubt(entry, this.#clock.now())
+        if (depends && entry.userId === userId) this.#doubt(entry, this.#clock.elapsed())
       }
     },
     credential: (type, id) => {
-      for (const entry of this.#watched[type].values()) if (entry.keyId === id) this.#doubt(entry, this.#clock.now())
+      for (const entry of this.#watched[type].values())
+        if (entry.keyId === id) this.#doubt(entry, this.#clock.elapsed())
       this.#readDue()
     },
     anything: () => {
-      for (const entry of this.#all()) this.#doubt(entry, this.#clock.now())
+      for (const entry of this.#all()) this.#doubt(entry, this.#clock.elapsed())
     },
   }
 
   #tick(): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     const isNotified = this.#poll()
     if (isNotified !== this.#isNotified) this.#doubtAll(isNotified ? now : this.#notifiedAt)
     this.#isNotified = isNotified
     if (isNotified) this.#notifiedAt = now
-    if (now >= this.#nextEnd) this.#doubtEnding(now)
+    this.#doubtEnding()
     for (const entry of this.#later) {
       if (entry.nextRead > now) break
       this.#later.delete(entry)
@@ -166,10 +167,12 @@ export class SessionWatch {
     for (const entry of this.#all()) this.#doubt(entry, confirmedAt)
   }
 
-  #doubtEnding(now: number): void {
+  #doubtEnding(): void {
+    const now = this.#clock.now()
+    if (now < this.#nextEnd) return
     this.#nextEnd = Number.POSITIVE_INFINITY
     for (const entry of this.#all()) {
-      if (entry.expiresAt <= now) this.#doubt(entry, now)
+      if (entry.expiresAt <= now) this.#doubt(entry, this.#clock.elapsed())
       else this.#nextEnd = Math.min(this.#nextEnd, entry.expiresAt)
     }
   }
@@ -192,7 +195,7 @@ export class SessionWatch {
   }
 
   #readLater(entry: WatchedEntry): void {
-    entry.nextRead = this.#clock.now() + (entry.keyId === null ? READ_INTERVAL : KEY_INTERVAL)
+    entry.nextRead = this.#clock.elapsed() + (entry.keyId === null ? READ_INTERVAL : KEY_INTERVAL)
     this.#later.add(entry)
   }
 
@@ -200,7 +203,7 @@ export class SessionWatch {
     entry.isBeingRead = true
     entry.mayHaveChanged = false
     this.#reads++
-    const began = this.#clock.now()
+    const began = this.#clock.elapsed()
     const end = await this.#endOf(entry)
     this.#reads--
     entry.isBeingRead = false
@@ -210,7 +213,7 @@ export class SessionWatch {
   #learn(entry: WatchedEntry, began: number, end: number | null | 'unknown'): void {
     if (end === null) this.#end(entry, 'ended')
     else if (end !== 'unknown') this.#confirm(entry, began, end)
-    else if (this.#clock.now() - entry.confirmedAt >= MAX_UNKNOWN) this.#end(entry, 'unknown')
+    else if (this.#clock.elapsed() - entry.confirmedAt >= MAX_UNKNOWN) this.#end(entry, 'unknown')
     else this.#readLater(entry)
   }
 

@@ -16,12 +16,13 @@ export class WatchedEntry implements WatchedSession {
   readonly userId: string
   readonly listeners = new Set<(why: EndOfWatch) => void>()
   expiresAt = Number.POSITIVE_INFINITY
-  /** When it was last known to live; used only while it is in doubt. */
+  /** When it was last known to live, by `Clock.elapsed`; used only while it is in doubt. */
   confirmedAt: number
   isInDoubt = true
   isBeingRead = false
   /** Whether it may have changed since its read began. */
   mayHaveChanged = false
+  /** By `Clock.elapsed`. */
   nextRead = 0
   /** The key that proves it; `null` where a token does. */
   readonly keyId: string | null

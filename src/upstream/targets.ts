@@ -79,12 +79,12 @@ export class HttpTarget {
   succeeded(era: number): void {
     // Nearly always there is no failure to reset.
     if (this.health.isUnblemished) return
-    this.#report(this.health.succeeded(era, this.#options.clock.now()), null)
+    this.#report(this.health.succeeded(era, this.#options.clock.elapsed()), null)
   }
 
   /** A request of this era was not answered, or not completely, because the target failed. */
   failed(era: number, cause: Error): void {
-    this.#report(this.health.failed(era, this.#options.clock.now()), cause)
+    this.#report(this.health.failed(era, this.#options.clock.elapsed()), cause)
   }
 
   /** The result of the active checks. */
@@ -119,7 +119,13 @@ export class HttpTarget {
 
   status(): TargetStatus {
     const { open, waiting } = this.#connections
-    return { target: this.url, state: this.health.state(this.#options.clock.now()), weight: this.weight, open, waiting }
+    return {
+      target: this.url,
+      state: this.health.state(this.#options.clock.elapsed()),
+      weight: this.weight,
+      open,
+      waiting,
+    }
   }
 
   /** It gets no more requests: its connections close when they are idle. */

@@ -5,6 +5,7 @@ import t from 'tap'
 import { createFailureCost } from '../../src/account/failure-cost.ts'
 import { createFileAccounts } from '../../src/account/file/source.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { clockOf } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 
 const DAY = 86_400_000
@@ -13,7 +14,7 @@ const of = (cost: number): string => bcrypt.hashSync('x', 4).replace('$04$', `$$
 /** A source that sees one account at a time, with a clock that the test moves; `restart` begins anew on the same store. */
 async function openMemory(folder: string) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
-  const clock = { now: () => time.now }
+  const clock = clockOf(() => time.now)
   const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const restart = (type: 'BUSINESS' | 'CONSUMER' = 'BUSINESS') =>
     createFailureCost({}, { type, memory: store.attempts, clock })
@@ -27,9 +28,13 @@ t.test('failed logins with an accounts file cost as much as its most expensive h
     writeFileSync(path, entries.length === 0 ? 'accounts: []' : `accounts:\n${entries.join('')}`)
   }
   const source = createFileAccounts({ kind: 'file', path }, { error: () => undefined, info: () => undefined })
-  const store = await openEmbeddedStore(t.testdir(), { now: () => 0 }, PATIENCE)
+  const store = await openEmbeddedStore(
+    t.testdir(),
+    clockOf(() => 0),
+    PATIENCE,
+  )
   t.teardown(() => store.close())
-  const failureCost = createFailureCost(source, { type: 'BUSINESS', memory: store.attempts, clock: { now: () => 0 } })
+  const failureCost = createFailureCost(source, { type: 'BUSINESS', memory: store.attempts, clock: clockOf(() => 0) })
   const costs: number[] = []
   for (const written of [[10, 14, 12], [4], []]) {
     write(...written)

@@ -29,6 +29,7 @@ import {
 } from '../../src/account/file/source.ts'
 import type { AccountEdit } from '../../src/account/management.ts'
 import { ConfigurationError } from '../../src/settings/notation/fault.ts'
+import { clockOf } from '../support/clock.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 import { hashContract } from './source-contract.ts'
@@ -746,7 +747,7 @@ t.test('the gateway stores nothing in a file with faults, which is a failure of 
 })
 
 t.test('ids are snowflakes: 19 digits that grow with time and do not repeat', async t => {
-  const ids = Array.from({ length: 1000 }, (_, i) => generateAccountId({ now: () => Date.UTC(2025, 0, 1) + i }))
+  const ids = Array.from({ length: 1000 }, (_, i) => generateAccountId(clockOf(() => Date.UTC(2025, 0, 1) + i)))
   for (const id of ids) t.match(id, /^[1-9]\d{18}$/)
   t.same(ids, [...ids].sort())
   t.equal(new Set(ids).size, 1000)

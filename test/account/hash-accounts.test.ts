@@ -5,6 +5,7 @@ import { matchesHash } from '../../src/account/hash.ts'
 import { createHashAccounts, type HashAccount, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
 import type { PreparedUpdate } from '../../src/account/source.ts'
+import { clockOf } from '../support/clock.ts'
 import { account, sourceOf } from '../support/login-fixture.ts'
 
 const hash = (cost: number): string => bcrypt.hashSync('correct horse', cost)
@@ -33,7 +34,7 @@ function open(stored: HashAccount[] | Omit<HashSource, 'findRights'>, highestCos
       read: async name => seen.get(name) ?? null,
       set: async (name, count, resetsAt) => void seen.set(name, { count, resetsAt }),
     },
-    clock: { now: () => 0 },
+    clock: clockOf(() => 0),
     log: { error: (...line: unknown[]) => void logged.push(line) },
   })
   return {

@@ -6,6 +6,7 @@ import { createHashAccounts, type HashSource } from '../../src/account/hash-acco
 import { createPasswords } from '../../src/account/password.ts'
 import type { Accounts } from '../../src/account/source.ts'
 import { Refusal } from '../../src/base/refusal.ts'
+import { clockOf } from '../support/clock.ts'
 
 /** An account as it stands in a source. `password` is a bcrypt hash; a service account has none. */
 export interface StoredAccount {
@@ -256,6 +257,6 @@ const verifiedByHash = (source: HashSource): Accounts =>
     // Quick failures; the costs of others are for hash-accounts.test.ts.
     memory: { read: async () => ({ count: 4, resetsAt: Number.MAX_SAFE_INTEGER }), set: async () => undefined },
     passwords: createPasswords(async (password, hash, decoys) => matchesHash(password, hash, decoys)),
-    clock: { now: () => 0 },
+    clock: clockOf(() => 0),
     log: { error: () => undefined },
   })

@@ -7,6 +7,7 @@ import { faultOfReplacing } from '../../src/base/durable-file.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import { BESIDE, folderWith } from '../settings/folder.ts'
 import { call } from '../support/client.ts'
+import { clockOf } from '../support/clock.ts'
 import { run } from '../support/command-line.ts'
 import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
@@ -96,7 +97,11 @@ const edit = { id: '1', set: { nickname: 'Ann' } }
 function source(path: string) {
   const time = { now: 0 }
   const silent = { error() {}, info() {} }
-  const { management, updates, close } = createFileAccounts({ kind: 'file', path }, silent, { now: () => time.now })
+  const { management, updates, close } = createFileAccounts(
+    { kind: 'file', path },
+    silent,
+    clockOf(() => time.now),
+  )
   t.teardown(() => close())
   return { management: management!, fault: () => updates!.fault!()?.message ?? null, time }
 }

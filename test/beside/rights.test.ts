@@ -9,6 +9,7 @@ import { createAccountRights } from '../../src/account/rights.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import type { SessionRecord } from '../../src/session/record.ts'
 import { call } from '../support/client.ts'
+import { createTestClock } from '../support/clock.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, otherProgram } from './other-program.ts'
@@ -122,7 +123,7 @@ async function startBackend(answer: (response: ServerResponse) => void) {
 t.test(
   'rights are cached for their time, simultaneous requests share one query, and failures are not cached',
   async t => {
-    const clock = { time: 1000, now: () => clock.time }
+    const clock = createTestClock(1000)
     let asked = 0
     let rights: { roles: string[]; permissions: string[] } | null = { roles: ['a'], permissions: [] }
     let fails = false
@@ -151,6 +152,12 @@ t.test(
     fails = false
     rights = { roles: ['c'], permissions: [] }
     await rolesOf(t, ['c'])
+    rights = null
+    clock.setBack = 3_600_000
+    clock.time += 4999
+    await rolesOf(t, ['c'])
+    clock.time += 1
+    await rolesOf(t, undefined)
     const consumer = { ...record, type: 'CONSUMER' as const }
     t.equal(holderOf(consumer), consumer, 'the record tells the rights of a side without accounts')
   },

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { createTestClock } from '../support/clock.ts'
 import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -85,7 +86,7 @@ async function openScenario(t: Test) {
   )
   const patient = new Patient()
   await patient.start()
-  const clock = { time: 0, now: () => clock.time }
+  const clock = createTestClock(0)
   const targets = [...healthy.map(({ url }) => url), `http://127.0.0.1:${patient.port}`]
   const fixture = await openForwardFixture({
     upstreams: [{ targets, timeouts: { connect: 5000, response: 2500, idle: 2500 } }],
@@ -167,7 +168,7 @@ for (const [ill, befall] of Object.entries(ILLS)) {
 t.test('if every backend fails, all are tried, and the first healthy one is used again', async t => {
   const patients = [new Patient(), new Patient()]
   for (const patient of patients) await patient.start()
-  const clock = { time: 0, now: () => clock.time }
+  const clock = createTestClock(0)
   const targets = patients.map(({ port }) => `http://127.0.0.1:${port}`)
   const fixture = await openForwardFixture({ upstreams: [{ targets }], clock })
   t.teardown(async () => {

@@ -9,6 +9,7 @@ import type { SessionRecord } from '../../src/session/record.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import type { Token } from '../../src/token/bearer.ts'
+import { clockOf } from '../support/clock.ts'
 
 /* The whole decision, as `/verify` asks for it. A token here is the side of its session and the permissions in it. */
 
@@ -21,7 +22,11 @@ const sideOf = (type: LoginType) => ({
 })
 
 /** One request of each client, and no further one. */
-const few = new RateLimit({ requests: 1, window: 1000, per: 'login-id' }, 1, { now: () => 0 })
+const few = new RateLimit(
+  { requests: 1, window: 1000, per: 'login-id' },
+  1,
+  clockOf(() => 0),
+)
 
 const RULES = { ...PROFILES[1].paths, access: createAccess([{ path: '/api/v1/near/*', allow: ['10.0.0.0/8'] }]) }
 

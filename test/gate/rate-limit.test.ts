@@ -2,13 +2,14 @@ import t from 'tap'
 import { Refusal } from '../../src/base/refusal.ts'
 import { RateLimit, type RateLimitSettings } from '../../src/gate/rate-limit.ts'
 import type { LoginType } from '../../src/session/sides.ts'
+import { createTestClock } from '../support/clock.ts'
 
 /* The token bucket of a client, by a clock of the test. */
 
 const START = 1_000_000
 
 function open(settings: Partial<RateLimitSettings>, workers = 1) {
-  const clock = { time: START, now: () => clock.time }
+  const clock = createTestClock(START)
   const limit = new RateLimit({ requests: 10, window: 1000, per: 'login-id', ...settings }, workers, clock)
   const take = (network: string | null, session: { record: object } | null = null): Refusal | null => {
     try {
@@ -107,7 +108,7 @@ t.test('an explanation counts nothing', async t => {
 t.test('a clock that is set back locks no client out for longer than its bucket takes to fill', async t => {
   const { clock, take, admitted } = open({})
   admitted(50, 'a')
-  clock.time -= 3_600_000
+  clock.setBack = 3_600_000
   t.match(take('a'), { retryAfter: 1 })
   clock.time += 2000
   t.equal(admitted(50, 'a'), 10)

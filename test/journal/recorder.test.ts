@@ -5,6 +5,7 @@ import type { SessionEvent } from '../../src/event/event.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
 import { Meter } from '../../src/metrics/meter.ts'
 import type { JournalEntry, JournalStore } from '../../src/store/journal.ts'
+import { clockOf } from '../support/clock.ts'
 import { countsOf } from './counts.ts'
 
 const LOGIN: SessionEvent = { event: 'login', type: 'BUSINESS', login_id: '1' }
@@ -28,7 +29,7 @@ function openRecorder() {
   const recorder = new Recorder({
     store,
     settings: { keep: 1000, max_entries: 10, max_failures: 10 },
-    clock: { now: () => 1_700_000_000_000 },
+    clock: clockOf(() => 1_700_000_000_000),
     log: createLog('info', { write: line => void lines.push(line) }),
     meter,
   })

@@ -3,13 +3,14 @@ import type { Account } from '../../src/account/source.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createHolders } from '../../src/key/holders.ts'
 import type { StoredKey } from '../../src/key/record.ts'
+import { createTestClock } from '../support/clock.ts'
 
 /* Owners in a source that reports no changes. */
 
 const RECHECK = 60_000
 
 function open(account: Account | null) {
-  const clock = { time: 1_000_000, now: () => clock.time }
+  const clock = createTestClock(1_000_000)
   const source = { account, asked: 0, isAway: false }
   const find = async (username: string) => {
     source.asked += 1
@@ -41,6 +42,17 @@ t.test('an owner is requested once, and again when the answer is too old', async
   clock.time += 1
   t.equal(await holderOf(key()), null)
   t.equal(source.asked, 2)
+})
+
+t.test('an answer is used for no longer where the clock is set back', async t => {
+  const { clock, source, holderOf } = open(account())
+  await holderOf(key())
+  source.account = null
+  clock.setBack = 3_600_000
+  clock.time += RECHECK - 1
+  t.match(await holderOf(key()), { id: '1' })
+  clock.time += 1
+  t.equal(await holderOf(key()), null)
 })
 
 t.test('a key is refused whose owner is another one, or has another password', async t => {

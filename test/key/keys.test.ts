@@ -3,6 +3,7 @@ import { Refusal } from '../../src/base/refusal.ts'
 import { createKeys, type NewKey } from '../../src/key/keys.ts'
 import { MAX_LIMITS_BYTES, readWanted } from '../../src/key/own-keys.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { createTestClock } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 
 /* What becomes of the keys of an account that changes. Versions are texts of any form here. */
@@ -13,7 +14,7 @@ const BY = { id: '7', type: 'BUSINESS' } as const
 const WANTED: NewKey = { name: 'job', lifetime: HOUR, permissions: null, paths: null, addresses: null }
 
 async function open(t: Test) {
-  const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time }
+  const clock = createTestClock(Date.UTC(2026, 0, 1))
   const store = await openEmbeddedStore(t.testdir(), clock, PATIENCE)
   t.teardown(() => store.close())
   const settings = { users: true, max_per_user: 20, max_age: HOUR, overlap: HOUR }

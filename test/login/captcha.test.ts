@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { clockOf } from '../support/clock.ts'
 import { reasonOf, refusalOf } from '../support/login-fixture.ts'
 import { PATIENCE } from '../support/until.ts'
 
@@ -9,7 +10,7 @@ const PICTURES = { alternative: 'off', difficulty: 12 } as const
 /** Captchas whose picture is the text itself, with a clock that the test moves. */
 async function openCaptchas(folder: string, draw = async (text: string) => text) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
-  const clock = { now: () => time.now }
+  const clock = clockOf(() => time.now)
   const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const of = (type: 'BUSINESS' | 'CONSUMER', length = 4) =>
     createCaptcha({
@@ -100,7 +101,7 @@ async function crowded(folder: string) {
     ttl: 300_000,
     length: 4,
     ...PICTURES,
-    clock: { now: () => fixture.time.now },
+    clock: clockOf(() => fixture.time.now),
     draw: async text => text,
   })
   return { ...fixture, captcha, outstanding }
@@ -152,7 +153,7 @@ function inMemory() {
 }
 
 t.test('after 105 000 requests from 3500 sites, a new client still gets a captcha', async t => {
-  const clock = { now: () => 0 }
+  const clock = clockOf(() => 0)
   const draw = async (text: string) => text
   const captcha = createCaptcha({ type: 'BUSINESS', ...inMemory(), ttl: 300_000, length: 4, ...PICTURES, clock, draw })
   for (let round = 0; round < 30; round++) {

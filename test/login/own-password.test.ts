@@ -9,6 +9,7 @@ import { createLockout } from '../../src/login/protection/lockout.ts'
 import { createRateLimit } from '../../src/login/protection/login-rate-limit.ts'
 import type { Session } from '../../src/side/side.ts'
 import { asToken } from '../../src/token/bearer.ts'
+import { clockOf } from '../support/clock.ts'
 import { account, openLoginFixture, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const ORIGIN = { address: '192.0.2.1', by: 'id-jane', trace_id: 'a'.repeat(32) }
@@ -27,7 +28,7 @@ async function open(t: Test) {
   const fixture = await openLoginFixture({ accounts: [account('jane')] })
   t.teardown(fixture.close)
   const { side, store } = fixture
-  const clock = { now: () => fixture.time.now }
+  const clock = clockOf(() => fixture.time.now)
   const kept = { password: PRESENT, changedAt: 0 }
   const seen = { verified: 0, running: 0, atOnce: 0 }
   const events: SessionEvent[] = []

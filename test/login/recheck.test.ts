@@ -26,7 +26,7 @@ const withFactor = (name: string): string =>
  * again before a session ends, it answers the same, or what is `present` by then.
  */
 function open({ endsWithRoles = false } = {}) {
-  const time = { now: 1_000_000_000 }
+  const time = { now: 1_000_000_000, setBack: 0 }
   const asked: { username: string; answer(account: Partial<Account> | null): void; fail(fault: Error): void }[] = []
   const results: string[] = []
   const logged: unknown[] = []
@@ -59,7 +59,7 @@ function open({ endsWithRoles = false } = {}) {
         }),
     },
     interval: MINUTE,
-    clock: { now: () => time.now },
+    clock: { now: () => time.now - time.setBack, elapsed: () => time.now },
     log: {
       warn: (...line: unknown[]) => void logged.push(line),
       error: (...line: unknown[]) => void logged.push(line),
@@ -103,6 +103,21 @@ t.test('a source is asked about a user at most once in the interval, and not bef
   time.now += 1
   use()
   t.equal(asked.length, 2)
+})
+
+t.test('a source is asked as often where the clock is set back', async t => {
+  const { recheck, time, asked, session, account, answered } = open()
+  const [before, other] = [session('1'), session('2')]
+  time.now += MINUTE
+  recheck.used(before)
+  asked[0]!.answer(account('1'))
+  await answered(1)
+  time.setBack = 60 * MINUTE
+  recheck.used(other)
+  t.equal(asked.length, 2, 'about a session that seems to be of the future')
+  time.now += MINUTE
+  recheck.used(before)
+  t.equal(asked.length, 3)
 })
 
 t.test('no more than two questions are under way; the others are asked at a later use', async t => {

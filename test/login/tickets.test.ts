@@ -3,6 +3,7 @@ import type { Account } from '../../src/account/source.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import type { Attempt } from '../../src/login/sign-in/attempt.ts'
 import { createTickets } from '../../src/login/sign-in/steps/tickets.ts'
+import { clockOf } from '../support/clock.ts'
 
 function openTickets() {
   const kept = new Map<string, string>()
@@ -11,7 +12,7 @@ function openTickets() {
   const tickets = createTickets({
     type: 'BUSINESS',
     accounts: { find: async () => account },
-    clock: { now: () => 0 },
+    clock: clockOf(() => 0),
     store: {
       put: async (_, id, text) => void kept.set(id, text),
       read: async (_, id) => kept.get(id) ?? null,

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { TICKET_KEY_LIFETIME, watchCertificate } from '../../src/process/certificate-watch.ts'
 import { type Certificate, readCertificate } from '../../src/settings/tls.ts'
+import { clockOf } from '../support/clock.ts'
 import { until } from '../support/until.ts'
 
 t.test('the key of TLS session tickets is replaced once an hour, and the certificate stays', async t => {
@@ -14,7 +15,7 @@ t.test('the key of TLS session tickets is replaced once an hour, and the certifi
   const first = readCertificate(files)
   const renewed: Certificate[] = []
   let now = 0
-  const clock = { now: () => now }
+  const clock = clockOf(() => now)
   const watch = watchCertificate(files, first, pino({ level: 'silent' }), one => renewed.push(one), clock)
   t.teardown(() => watch.close())
   for (let hour = 1; hour <= 2; hour++) {

@@ -5,6 +5,7 @@ import { Unavailable } from '../../src/base/refusal.ts'
 import type { ProvedIdentity, Provider } from '../../src/provider/provider.ts'
 import { type ProviderFault, ProviderRefusal } from '../../src/provider/refusal.ts'
 import type { ProviderSettings } from '../../src/settings/schema/providers.ts'
+import { createTestClock } from '../support/clock.ts'
 import { type HostileProvider, newKey, type SigningKey, startHostileProvider } from '../support/hostile-provider.ts'
 import { expectSecrecy } from '../support/secrecy.ts'
 import { CLIENT, newRequest, open, REDIRECT_URI } from './provider-fixture.ts'
@@ -34,7 +35,7 @@ export async function openHostile(
   changes: Partial<ProviderSettings> = {},
   key: SigningKey = KEY,
 ): Promise<HostileFixture> {
-  const clock = { time: START, now: () => clock.time }
+  const clock = createTestClock(START)
   const hostile = await startHostileProvider(clock, key)
   t.teardown(() => hostile.stop())
   return fixtureOf(t, hostile, clock, changes)

@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../support/certificate.ts'
+import { createTestClock } from '../support/clock.ts'
 import { type Answer, type Endpoint, json, SUBJECT, startHostileProvider } from '../support/hostile-provider.ts'
 import { fixtureOf, KEY, openHostile } from './hostile-fixture.ts'
 
@@ -168,7 +169,7 @@ t.test('the configuration is fetched anew after an hour, and the last one stays 
 async function startTls(t: Test) {
   const folder = t.testdir()
   const ca = createCertificate(folder)
-  const clock = { time: Date.now(), now: () => clock.time }
+  const clock = createTestClock(Date.now())
   const tls = { cert: readFileSync(ca), key: readFileSync(join(folder, 'key.pem')) }
   const hostile = await startHostileProvider(clock, KEY, tls)
   t.teardown(() => hostile.stop())

@@ -5,11 +5,13 @@ import { Secret, TOTP } from 'otpauth'
 import type { Test } from 'tap'
 import { createHashAccounts, type HashAccount, type HashSource } from '../../src/account/hash-accounts.ts'
 import type { Account } from '../../src/account/source.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { sealingKey } from '../../src/second-factor/sealed.ts'
 import { createSecondFactors, type SecondFactorSettings } from '../../src/second-factor/second-factors.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
+import { clockOf } from '../support/clock.ts'
 import { account } from '../support/login-fixture.ts'
 import { PATIENCE } from '../support/until.ts'
 
@@ -43,7 +45,7 @@ interface FactorFixtureOptions {
 export async function openFactorFixture(t: Pick<Test, 'teardown'>, options: FactorFixtureOptions = {}) {
   const { settings, compares = true } = options
   const time = { now: Date.UTC(2026, 0, 31, 12) }
-  const clock = { now: () => time.now }
+  const clock = clockOf(() => time.now)
   const stores = options.stores ?? (await openStores(t, clock))
   const stored = new Map<string, HashAccount>([
     ['ann', account('ann')],
@@ -96,7 +98,7 @@ export async function openFactorFixture(t: Pick<Test, 'teardown'>, options: Fact
   return { ...first, second, worker: workers[0]!, stored, stores, time, clock, logged, enrol }
 }
 
-async function openStores(t: Pick<Test, 'teardown'>, clock: { now(): number }): Promise<Store[]> {
+async function openStores(t: Pick<Test, 'teardown'>, clock: Clock): Promise<Store[]> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-factor-'))
   const store = await openEmbeddedStore(folder, clock, PATIENCE)
   t.teardown(async () => {

@@ -4,6 +4,7 @@ import { sealingKey } from '../../src/second-factor/sealed.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { Store } from '../../src/store/store.ts'
+import { clockOf } from '../support/clock.ts'
 import { account } from '../support/login-fixture.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { PATIENCE } from '../support/until.ts'
@@ -226,7 +227,7 @@ const KINDS: readonly Kind[] = [
     skip: false,
     async open(t) {
       const folder = t.testdir()
-      const clock = { now: () => Date.UTC(2026, 0, 31, 12) }
+      const clock = clockOf(() => Date.UTC(2026, 0, 31, 12))
       const stores = await Promise.all([
         openEmbeddedStore(folder, clock, PATIENCE),
         openEmbeddedStore(folder, clock, PATIENCE),
@@ -242,7 +243,12 @@ const KINDS: readonly Kind[] = [
       const redis = await startRedis()
       const settings = { kind: 'redis' as const, prefix: 'f', timeout: 5000, redis: { url: redis.url } }
       const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-      const open = () => openRedisStore(settings as never, { now: () => Date.now() }, log as never)
+      const open = () =>
+        openRedisStore(
+          settings as never,
+          clockOf(() => Date.now()),
+          log as never,
+        )
       const stores = await Promise.all([open(), open()])
       t.teardown(async () => {
         await Promise.all(stores.map(store => store.close()))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readConfiguration } from '../../src/settings/load.ts'
 import { endOf, readCertificate } from '../../src/settings/tls.ts'
+import { clockOf } from '../support/clock.ts'
 import { BESIDE, faultsOf, folderWith, settingsOf } from './folder.ts'
 
 /* The certificate of the public port is checked before anything listens with it. */
@@ -67,7 +68,7 @@ for (const [lifetime, warned] of [
     const end = endOf(readCertificate(files))
     const date = `${new Date(end).toISOString().slice(0, 16)}Z`
     const warningsAt = (now: number): string[] =>
-      readConfiguration('gateway.yaml', {}, folder, { clock: { now: () => now } }).warnings.map(
+      readConfiguration('gateway.yaml', {}, folder, { clock: clockOf(() => now) }).warnings.map(
         ({ place, message }) => `${place} ${message}`,
       )
     const remedy = 'replace the certificate and its key, which are loaded without a restart'

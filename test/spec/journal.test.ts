@@ -5,6 +5,7 @@ import { EVENT_NAMES } from '../../src/event/event.ts'
 import type { JournalRecord } from '../../src/journal/page.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
 import { Meter } from '../../src/metrics/meter.ts'
+import { clockOf } from '../support/clock.ts'
 import { type Fixture, openFixture, type StoreKind, someone, startFixture } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 import { PATIENCE, until } from '../support/until.ts'
@@ -68,7 +69,7 @@ t.test('the journal has the entries of every gateway of the store, in the order 
   const other = new Recorder({
     store: fixture.store.journal,
     settings: { keep: 60_000, max_entries: 1000, max_failures: 1000 },
-    clock: { now: fixture.now },
+    clock: clockOf(fixture.now),
     log: createLog('silent'),
     meter: new Meter(),
   })

@@ -7,6 +7,7 @@ import {
   MAX_RECENT,
   MEMORY,
 } from '../../src/store/acknowledged-changes.ts'
+import { createTestClock } from '../support/clock.ts'
 
 const ended = (key: string): Acknowledged => ({ kind: 'ended', key, server: 's' })
 const disabled = (version: number, until: number, replaced: number[] = []): Disabled => ({
@@ -19,7 +20,7 @@ const disabled = (version: number, until: number, replaced: number[] = []): Disa
 })
 
 function memory() {
-  const clock = { time: 1_000_000, now: () => clock.time }
+  const clock = createTestClock(1_000_000)
   return { clock, changes: new AcknowledgedChanges(clock) }
 }
 

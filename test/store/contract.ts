@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { Clock } from '../../src/base/clock.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { attemptLaw } from './contract-attempts.ts'
@@ -20,7 +21,7 @@ import { ticketLaw } from './contract-tickets.ts'
 /** A store under test, and how its time is moved. */
 export interface StoreUnderTest {
   store: Store
-  clock: { now(): number }
+  clock: Clock
   /**
    * The present of the logins of a test, where `clock` goes on by itself; `null` where it stands still. Records name whole
    * seconds: if a second ended between two logins, the later one would be as new as one that is to be a second newer.

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { createTestClock } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 
 t.test(
   'what is remembered of a disable is forgotten within a tenth of a second, and at once where it changes',
   async t => {
-    const clock = { time: 1_000_000, now: () => clock.time }
+    const clock = createTestClock(1_000_000)
     const folder = t.testdir()
     const [one, other] = await Promise.all([1, 2].map(() => openEmbeddedStore(folder, clock, PATIENCE)))
     t.teardown(() => Promise.all([one!.close(), other!.close()]))
@@ -28,5 +29,10 @@ t.test(
     clock.time += 50
     t.equal(known()[0], null, 'and never longer than the disable itself')
     t.equal(one!.sessions.rememberedDisable('CONSUMER', '1'), null)
+    clock.setBack = 3_600_000
+    const later = clock.now() + 60_000
+    await other!.sessions.disable('BUSINESS', '1', later)
+    clock.time += 100
+    t.same(known(), [later, later], 'and for no longer where the clock is set back')
   },
 )

@@ -3,6 +3,7 @@ import { mock } from 'node:test'
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore, SWEEP_INTERVAL } from '../../src/store/embedded/embedded.ts'
+import { createTestClock } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 import { freshToken, login, MINUTE, record } from './contract-fixture.ts'
 
@@ -13,7 +14,7 @@ const START = Date.UTC(2025, 0, 31, 12)
 
 /** A store whose time stands still until it is moved. */
 async function openAt(folder: string) {
-  const clock = { timestamp: START, now: () => clock.timestamp }
+  const clock = createTestClock(START)
   return { store: await openEmbeddedStore(folder, clock, PATIENCE), clock, folder }
 }
 
@@ -78,10 +79,10 @@ await t.test('expired entries are removed completely', async t => {
   for (let i = 0; i < 3; i++) await store.attempts.count('a', MINUTE)
   await store.attempts.set('a', 9, clock.now() + 3 * MINUTE)
 
-  clock.timestamp += 10 * MINUTE
+  clock.time += 10 * MINUTE
   t.equal(await store.sweep(), 707)
   t.equal(await store.sweep(), 0)
-  clock.timestamp += LONG
+  clock.time += LONG
   // A day and a minute of logins on each side, and the names of those who were online.
   t.equal(await store.sweep(), 4 + 2)
   const emptyBlock = 1
@@ -106,7 +107,7 @@ await t.test('ended sessions are removed completely', async t => {
   await store.tickets.take('BUSINESS', 'k')
   await store.attempts.count('a', MINUTE)
   await store.attempts.clear('a')
-  clock.timestamp += LONG
+  clock.time += LONG
   await store.sweep()
   t.strictSame(await countAfterClosing(fixture), EMPTY)
 })
@@ -128,7 +129,7 @@ await t.test('credentials that have ended are removed completely', async t => {
   await store.credentials.add('BUSINESS', other, 1000)
   await store.credentials.used('BUSINESS', other.id, 1)
   await store.credentials.remove('BUSINESS', other.owner, other.id)
-  clock.timestamp += MINUTE
+  clock.time += MINUTE
   t.equal(await store.sweep(), 252)
   t.equal(await store.sweep(), 0)
   await store.close()
@@ -159,13 +160,13 @@ await t.test('a sweep keeps live entries, to the millisecond', async t => {
   const endless = freshToken()
   await store.sessions.add('BUSINESS', endless, record('BUSINESS', '1'), Number.POSITIVE_INFINITY)
   t.equal(await store.sessions.sessionExpiresAt('BUSINESS', '1'), Number.POSITIVE_INFINITY)
-  clock.timestamp += MINUTE - 1
+  clock.time += MINUTE - 1
   t.equal(await store.sweep(), 0)
-  clock.timestamp += 1
+  clock.time += 1
   t.equal(await store.sweep(), 1)
   t.equal(store.sessions.find('BUSINESS', first), null)
   t.equal(store.sessions.find('BUSINESS', last)?.user_id, '1')
-  clock.timestamp += 1
+  clock.time += 1
   t.equal(store.sessions.find('BUSINESS', last), null, 'absent before any sweep')
   t.equal(await store.sweep(), 1)
   t.strictSame(
@@ -195,7 +196,7 @@ await t.test('the sweep runs by itself', async t => {
   const raw = openRaw(fixture.folder)
   t.teardown(() => raw.close())
   const count = entryCounter(raw)
-  fixture.clock.timestamp += MINUTE
+  fixture.clock.time += MINUTE
   t.equal(count().tokens, 1)
   mock.timers.tick(SWEEP_INTERVAL)
   while (count().tokens !== 0) await new Promise(resolve => setImmediate(resolve))

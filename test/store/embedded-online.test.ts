@@ -1,6 +1,7 @@
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { createTestClock } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 import type { StoreUnderTest } from './contract.ts'
 import { MINUTE } from './contract-fixture.ts'
@@ -13,14 +14,14 @@ const HOUR = 3_600_000
 interface Fixture extends StoreUnderTest {
   store: EmbeddedStore
   folder: string
-  clock: { timestamp: number; now(): number }
+  clock: ReturnType<typeof createTestClock>
 }
 
-async function openAt(folder: string, timestamp = START): Promise<Fixture> {
-  const clock = { timestamp, now: () => clock.timestamp }
+async function openAt(folder: string, time = START): Promise<Fixture> {
+  const clock = createTestClock(time)
   const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const fastForward = async (ms: number) => {
-    clock.timestamp += ms
+    clock.time += ms
   }
   return { store, clock, began: null, folder, fastForward, announces: true, close: () => store.close() }
 }
@@ -32,7 +33,7 @@ async function behind(fixture: Fixture, change: (root: RootDatabase) => void): P
   const root = open({ path: `${fixture.folder}/sessions.mdb`, noSubdir: true, maxDbs: 32 })
   await root.transaction(() => change(root))
   await root.close()
-  return openAt(fixture.folder, fixture.clock.timestamp)
+  return openAt(fixture.folder, fixture.clock.time)
 }
 
 const tableOf = (root: RootDatabase, name: string) =>

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { LoginType } from '../../src/session/sides.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { clockOf } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 
@@ -10,7 +11,7 @@ const VERY_MANY = 1100
 /** Two stores on one file, each with a memory of its own, as two processes have it. */
 async function openTwo(t: Test, maxEntries?: number) {
   let now = Date.UTC(2025, 0, 31, 12)
-  const clock = { now: () => now }
+  const clock = clockOf(() => now)
   const folder = t.testdir()
   const open = () => openEmbeddedStore(folder, clock, PATIENCE, {}, maxEntries)
   const [here, there] = [await open(), await open()]

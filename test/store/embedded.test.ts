@@ -1,5 +1,6 @@
 import t from 'tap'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { clockOf } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 
@@ -8,7 +9,7 @@ await storeContract(t, 'embedded, swept at every step of time', () => openUnderT
 
 async function openUnderTest(sweep: boolean) {
   let now = Date.UTC(2025, 0, 31, 12)
-  const clock = { now: () => now }
+  const clock = clockOf(() => now)
   const store = await openEmbeddedStore(t.testdir(), clock, PATIENCE)
   return {
     store,

@@ -3,11 +3,12 @@ import { Meter } from '../../src/metrics/meter.ts'
 import type { CredentialStore } from '../../src/store/credentials.ts'
 import { measureStore } from '../../src/store/measured-store.ts'
 import type { SessionStore } from '../../src/store/store.ts'
+import { clockOf } from '../support/clock.ts'
 import { credential } from './contract-credentials.ts'
 
 t.test('verbs of credentials that are not answered at once are measured, each by its name', async t => {
   const meter = new Meter()
-  const made = credential({ clock: { now: () => 0 } })
+  const made = credential({ clock: clockOf(() => 0) })
   const calls: string[] = []
   const credentials = new Proxy({} as CredentialStore, {
     get:

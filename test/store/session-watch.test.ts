@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open.ts'
 import { MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { EndOfWatch } from '../../src/store/watched-session.ts'
+import { createClockAhead } from '../support/clock.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -25,14 +26,9 @@ interface Fixture {
   store: Store
   /** The same store as another gateway has it. */
   other: Store
-  clock: Clock & { ahead: number }
+  clock: ReturnType<typeof createClockAhead>
   watch: SessionWatch
   redis: RedisServer | null
-}
-
-function createMovableClock(): Clock & { ahead: number } {
-  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
-  return clock
 }
 
 function watchOn(t: Test, store: Store, clock: Clock, enforceDisable = false): SessionWatch {
@@ -58,7 +54,7 @@ const aWhile = () => new Promise(resolve => setTimeout(resolve, 300))
 type Opening = (t: Test, enforceDisable?: boolean) => Promise<Fixture>
 
 const openEmbedded: Opening = async (t, enforceDisable) => {
-  const clock = createMovableClock()
+  const clock = createClockAhead()
   const settings = { kind: 'embedded' as const, prefix: PREFIX, timeout: 30_000 }
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-watch-'))
   const store = await openStore(settings, folder, clock, log)
@@ -76,7 +72,7 @@ const openRedis =
   async (t, enforceDisable) => {
     const redis = await startRedis()
     t.teardown(() => redis.stop())
-    const clock = createMovableClock()
+    const clock = createClockAhead()
     const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { url: redis.url } }
     const store = await openStore(settings, '', systemClock, log, { ...TRACKING, ...cache }, true)
     const other = await openStore(settings, '', systemClock, log)
@@ -157,6 +153,18 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       await aWhile()
       t.same(reported, [], 'a month is more than a timer of Node can wait for')
       t.ok(await other.sessions.renew('CONSUMER', 'u1', token, Date.now() + 800))
+      t.ok(await isReported(reported))
+    })
+
+    t.test('a listener is notified as soon where the clock is set back', async t => {
+      const { store, other, clock, watch } = await open(t)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MONTH)
+      const reported = watched(watch, token)
+      await aWhile()
+      clock.setBack = 60 * MINUTE
+      await aWhile()
+      t.same(reported, [])
+      await other.sessions.remove('CONSUMER', 'u1', token)
       t.ok(await isReported(reported))
     })
 

@@ -11,6 +11,7 @@ import { TrackedCredentials } from '../../src/store/redis/tracking/tracked-crede
 import { TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
 import type { Disable } from '../../src/store/remembered-values.ts'
 import type { StoredToken } from '../../src/store/store.ts'
+import { clockOf, createTestClock } from '../support/clock.ts'
 import { record } from './contract-fixture.ts'
 
 setFlagsFromString('--expose-gc')
@@ -24,7 +25,7 @@ const createCache = (clock: Clock, maxEntries: number): TrackedCache<SessionReco
 
 /** A cache that is believed, in a time that stands still until it is moved. */
 function openCache(maxEntries = 100) {
-  const clock = { time: 1_000_000, now: () => clock.time }
+  const clock = createTestClock(1_000_000)
   const cache = createCache(clock, maxEntries)
   cache.beginProof()(clock.time + HEARTBEAT)
   const stored = (token: string, userId = '1', expiresAt = clock.time + LIFETIME): StoredToken => ({
@@ -92,8 +93,21 @@ t.test('the cache returns a session without an end while it is valid', async t =
   t.not(cache.get('a'), null, 'proven again: nothing was missed')
 })
 
+t.test('a proof holds for no longer where the clock is set back', async t => {
+  const { cache, clock, keep } = openCache()
+  keep('a')
+  clock.setBack = 3_600_000
+  clock.time += HEARTBEAT - 1
+  t.not(cache.get('a'), null)
+  clock.time += 1
+  t.equal(cache.get('a'), null)
+})
+
 t.test('a cache without a proof stores nothing', async t => {
-  const cache = createCache({ now: () => 0 }, 10)
+  const cache = createCache(
+    clockOf(() => 0),
+    10,
+  )
   t.equal(cache.beginRead('a'), null)
   t.equal(cache.get('a'), null)
 })
@@ -304,7 +318,7 @@ t.test('the login ids of which is known whether they are disabled are bounded', 
 
 /** Credentials of a store whose verbs end when the test lets them. */
 function openTrackedCredentials() {
-  const clock = { time: 1_000_000, now: () => clock.time }
+  const clock = createTestClock(1_000_000)
   const cache = new TrackedCache<Credential>(clock, 100, ({ owner }) => owner)
   cache.beginProof()(clock.time + HEARTBEAT)
   const stored = (id: string, owner = '1'): Credential => ({

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
@@ -16,6 +15,7 @@ import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Answer, type Call, call } from './client.ts'
+import { createClockAhead } from './clock.ts'
 import { encrypt, hashAtLowestCost, loginWork } from './login-work.ts'
 import { type RedisServer, redisAvailable, startRedis, withoutRedis } from './redis-server.ts'
 import { expectSecrecy } from './secrecy.ts'
@@ -96,7 +96,7 @@ export async function openFixture(
 
 export async function startFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
-  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
+  const clock = createClockAhead()
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
   const redis = kind === 'redis' ? await startRedis() : null
   if (options.redisDown) await redis?.kill()

@@ -27,6 +27,7 @@ import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
 import { createSide } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { createJwt, type Signer } from '../../src/token/jwt.ts'
+import { clockOf } from './clock.ts'
 import { hashAtLowestCost } from './login-work.ts'
 import { PATIENCE } from './until.ts'
 
@@ -89,7 +90,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   hashAtLowestCost()
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
   const time = { now: Date.UTC(2025, 0, 31, 12) }
-  const clock = { now: () => time.now }
+  const clock = clockOf(() => time.now)
   // A busy machine may take longer than the shipped second.
   const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const events: SessionEvent[] = []

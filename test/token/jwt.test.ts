@@ -3,6 +3,7 @@ import t from 'tap'
 import { createSigner } from '../../src/http/jwt.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createJwt, type JwtAlgorithm } from '../../src/token/jwt.ts'
+import { clockOf } from '../support/clock.ts'
 
 const SECRET = '0123456789abcdef0123456789abcdef'
 const NOW = Date.now()
@@ -18,7 +19,11 @@ function forge(header: unknown, payload: unknown, hash = 'sha256', secret: strin
 
 async function openJwt(algorithm: JwtAlgorithm = 'HS256') {
   const signer = await createSigner({ secret_key: SECRET, algorithm })
-  return createJwt(signer, algorithm, { now: () => NOW })
+  return createJwt(
+    signer,
+    algorithm,
+    clockOf(() => NOW),
+  )
 }
 
 const claims = { jti: 'x', iat: IAT }
@@ -56,7 +61,11 @@ t.test('the signature of a token on public paths is verified once, and its claim
     verified++
     return signer.isSigned(token)
   }
-  const jwt = createJwt({ ...signer, isSigned }, 'HS256', { now: () => NOW })
+  const jwt = createJwt(
+    { ...signer, isSigned },
+    'HS256',
+    clockOf(() => NOW),
+  )
   const ours = forge(good, claims) as Token
   const unreadable = forge(good, { sub: 'without an id' }) as Token
   const foreign = forge(good, claims, 'sha256', `${SECRET}!`) as Token

@@ -3,6 +3,7 @@ import type { SessionRecord } from '../../src/session/record.ts'
 import type { Assertion } from '../../src/token/assertion.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createAssertions } from '../../src/upstream/assertions.ts'
+import { createTestClock } from '../support/clock.ts'
 
 const RECORD: SessionRecord = {
   user_id: '7',
@@ -14,7 +15,7 @@ const SESSION = { token: 'a.b.c' as Token, record: RECORD }
 const START = 1_700_000_000_400
 
 function open(lifetime = 60_000) {
-  const clock = { time: START, now: () => clock.time }
+  const clock = createTestClock(START)
   const signed: [assertion: Assertion, issuedAt: number, lifetime: number][] = []
   const signer = {
     keys: { keys: [] },
@@ -58,7 +59,7 @@ t.test('each session has its own, and another one when its record says something
 t.test('a clock that was set back does not keep an assertion', async t => {
   const { clock, assertions } = open()
   await assertions.of(SESSION)
-  clock.time = START - 3_600_000
+  clock.setBack = 3_600_000
   t.equal(await assertions.of(SESSION), 'signed 2')
 })
 

@@ -2,12 +2,13 @@ import t, { type Test } from 'tap'
 import { createUpstreamTable } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
 import type { Upstream } from '../../src/upstream/upstream.ts'
+import { createTestClock } from '../support/clock.ts'
 import { upstreamSettings, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
 /** Three targets that are never asked, `a` to `c`, and a clock that stands until it is set. */
 function threeTargets(t: Test, written: WrittenUpstream = {}) {
-  const clock = { time: 0, now: () => clock.time }
+  const clock = createTestClock(0)
   const targets = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3']
   const table = createUpstreamTable([upstreamSettings({ targets, ...written })], { clock })
   t.teardown(() => table.close())
@@ -38,6 +39,14 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
     t.equal(turns(12).replaceAll(/[ac]/g, ''), 'b', 'a second')
     upstream.targets[1]!.succeeded(upstream.targets[1]!.health.era)
     t.match(turns(3), 'b', 'and get their share when one is answered')
+  })
+
+  t.test(`${balance}: an ejection lasts no longer where the clock is set back`, async t => {
+    const { upstream, clock, turns } = threeTargets(t, { balance })
+    eject(upstream.targets[1]!)
+    clock.setBack = 3_600_000
+    clock.time = 10_000
+    t.match(turns(12), 'b')
   })
 
   t.test(`${balance}: when no target is up, all are tried`, async t => {

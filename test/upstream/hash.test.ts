@@ -3,6 +3,7 @@ import { createKey } from '../../src/upstream/balance/hash-key.ts'
 import { createUpstreamTable } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
 import type { Upstream } from '../../src/upstream/upstream.ts'
+import { clockOf, createTestClock } from '../support/clock.ts'
 import { upstreamSettings, type WrittenUpstream } from '../support/forward-fixture.ts'
 
 /* The same client goes to the same target, and moves only with its target. */
@@ -10,7 +11,7 @@ import { upstreamSettings, type WrittenUpstream } from '../support/forward-fixtu
 const IDS = Array.from({ length: 100_000 }, (_, index) => `CONSUMER user-${index}`)
 const URLS = Array.from({ length: 10 }, (_, index) => `http://10.0.0.${index + 1}:3000`)
 
-function open(t: Test, targets: NonNullable<WrittenUpstream['targets']>, clock = { now: () => 0 }): Upstream {
+function open(t: Test, targets: NonNullable<WrittenUpstream['targets']>, clock = clockOf(() => 0)): Upstream {
   const table = createUpstreamTable([upstreamSettings({ targets, balance: { hash: 'login-id' } })], { clock })
   t.teardown(() => table.close())
   return table.upstreams[0]!
@@ -51,7 +52,7 @@ t.test('when one of ten targets goes, its ids move and no others, to all of the 
 })
 
 t.test('an ejected target loses its ids until it is back', async t => {
-  const clock = { time: 0, now: () => clock.time }
+  const clock = createTestClock(0)
   const upstream = open(t, URLS, clock)
   const before = placesOf(upstream)
   const out = upstream.targets[3]!

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { MAX_UNKNOWN } from '../../src/store/session-watch.ts'
+import { clockOf } from '../support/clock.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -126,7 +127,7 @@ t.test('where it is enforced, disabling a user closes what the user has open', a
 t.test('while the store fails WebSockets are kept for a while, and then closed', { skip: withoutRedis }, async t => {
   const { fixture, login } = await openWebSocketFixture(t, { store: 'redis' })
   let ahead = 0
-  const clock = { now: () => systemClock.now() + ahead }
+  const clock = clockOf(() => systemClock.now() + ahead)
   const gateway = await createGateway(fixture.settings, { clock, log: createLog('silent') })
   t.teardown(() => gateway.close())
   const { public: url } = await gateway.listen()

@@ -31,7 +31,7 @@ export class Writability {
   /** Why it cannot be written, as far as it is known; its text names no path. */
   fault(): Outage | null {
     const isTried = Number.isFinite(this.#triedAt)
-    if (!isTried || (this.#code !== null && this.#clock.now() - this.#triedAt >= AGAIN)) {
+    if (!isTried || (this.#code !== null && this.#clock.elapsed() - this.#triedAt >= AGAIN)) {
       this.#note(tryReplacing(this.#path))
     } else if (this.#code === null) {
       this.#note(faultOfReplacing(this.#path))
@@ -48,7 +48,7 @@ export class Writability {
   }
 
   #note(code: string | null): void {
-    this.#triedAt = this.#clock.now()
+    this.#triedAt = this.#clock.elapsed()
     if (code === this.#code) return
     if (code === null) this.#log.info({ path: this.#path }, 'the accounts file can be written again')
     else this.#log.error({ path: this.#path, code }, `the accounts file ${unwritable(code)}`)

@@ -119,7 +119,7 @@ export class WebSockets {
   /** Keeps no reference to the request: requests are large, and WebSockets live long. */
   #openTunnel({ client, upstream, limits, session, line, leave }: Opened): Tunnel {
     const { clock, accessLog } = this.#options
-    const since = clock.now()
+    const since = clock.elapsed()
     let unwatch: (() => void) | null = null
     const tunnel = new Tunnel({
       client,
@@ -130,7 +130,7 @@ export class WebSockets {
         unwatch?.()
         limits.delete(tunnel)
         leave()
-        accessLog?.info({ ...line, code: code ?? undefined, ms: clock.now() - since }, 'websocket closed')
+        accessLog?.info({ ...line, code: code ?? undefined, ms: clock.elapsed() - since }, 'websocket closed')
       },
     })
     this.#open++

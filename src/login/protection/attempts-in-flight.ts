@@ -41,7 +41,7 @@ export function createAttemptsInFlight(
 
   /** `null` if the attempts before it could lock the name. */
   async function tryBegin(subject: Subject, origin: Origin): Promise<Begun | null> {
-    const [name, id, since] = [underWayOf(subject), randomUUID(), clock.now()]
+    const [name, id, since] = [underWayOf(subject), randomUUID(), clock.elapsed()]
     const underWay = await attempts.begin(name, id, UNDER_WAY, settings.failures)
     if (underWay === null) return null
     // What is not ended in a failing store ends by itself.
@@ -60,17 +60,17 @@ export function createAttemptsInFlight(
   }
 
   function checkInTime(since: number): void {
-    if (clock.now() - since > MAX_VERIFICATION) throw new Refusal('BUSY')
+    if (clock.elapsed() - since > MAX_VERIFICATION) throw new Refusal('BUSY')
   }
 
   /** Begins an attempt. Others under way may still be right, so it waits for them, and locks nothing while they may. */
   return async (subject: Subject, origin: Origin): Promise<Begun> => {
-    const began = clock.now()
+    const began = clock.elapsed()
     for (;;) {
       await check(subject, origin)
       const begun = await tryBegin(subject, origin)
       if (begun !== null) return begun
-      if (clock.now() - began > MAX_WAIT) {
+      if (clock.elapsed() - began > MAX_WAIT) {
         // The worker that was to lock the name is gone.
         if ((await failures.read(subject)) >= settings.failures) await lock(subject, origin)
         await check(subject, origin)

@@ -26,7 +26,7 @@ export class EmbeddedDisables {
     this.#table = table
     this.#changes = changes
     this.#clock = clock
-    this.#remembered = bySide(() => new Remembered<Disable>(clock, maxEntries))
+    this.#remembered = bySide(() => new Remembered<Disable>(() => clock.elapsed(), maxEntries))
   }
 
   /** Within a read or a write. */
@@ -43,11 +43,8 @@ export class EmbeddedDisables {
     const known = remembered.get(userId)
     if (known !== null) return known.until
     const until = this.until(type, userId)
-    const now = this.#clock.now()
-    remembered.set(userId, {
-      value: { userId, until },
-      expiresAt: Math.min(until ?? Number.POSITIVE_INFINITY, now + REMEMBERED_FOR),
-    })
+    const left = until === null ? REMEMBERED_FOR : Math.min(until - this.#clock.now(), REMEMBERED_FOR)
+    remembered.set(userId, { value: { userId, until }, expiresAt: this.#clock.elapsed() + left })
     return until
   }
 

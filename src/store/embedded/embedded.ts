@@ -106,7 +106,7 @@ export class EmbeddedStore implements Store {
     this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, disables, ages)
     const ring = new ChangeRing(file)
     this.changes = new EmbeddedChanges([ring, this.credentials.ring])
-    this.#remembered = bySide(() => new Remembered<SessionRecord>(clock, maxEntries))
+    this.#remembered = bySide(() => new Remembered<SessionRecord>(() => clock.now(), maxEntries))
     this.sessions = new EmbeddedSessions(
       file,
       this.#expiries,

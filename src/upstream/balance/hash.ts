@@ -30,7 +30,7 @@ export function createHash(targets: readonly HttpTarget[], clock: Clock, others:
     next(key) {
       if (key === null) return others.next(null)
       const own = findNearest(key, isAny)!
-      if (own.health.isUp || own.health.admitsTrial(clock.now())) return own
+      if (own.health.isUp || own.health.admitsTrial(clock.elapsed())) return own
       return findNearest(key, isUp) ?? own
     },
     another(tried, key) {

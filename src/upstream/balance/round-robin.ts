@@ -36,7 +36,7 @@ export function createRoundRobin(targets: readonly HttpTarget[], kind: BalanceKi
     next() {
       const first = inTurn()
       if (first.isReady && kind === 'round-robin') return first
-      if (!first.health.isUp && first.health.admitsTrial(clock.now())) return first
+      if (!first.health.isUp && first.health.admitsTrial(clock.elapsed())) return first
       const ready = kind === 'round-robin' ? find(target => target.isReady) : findFewest()
       // Otherwise one where the request has to wait for a connection; otherwise any.
       return ready ?? find(({ health }) => health.isUp) ?? first

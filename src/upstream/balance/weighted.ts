@@ -35,7 +35,7 @@ export function createWeighted(targets: readonly HttpTarget[], kind: BalanceKind
 
   return {
     next() {
-      for (const target of targets) if (!target.health.isUp && target.health.admitsTrial(clock.now())) return target
+      for (const target of targets) if (!target.health.isUp && target.health.admitsTrial(clock.elapsed())) return target
       const ready = kind === 'round-robin' ? pick(isReady) : pickLeastLoaded()
       // Otherwise one where the request has to wait for a connection; otherwise any.
       return ready ?? pick(isUp) ?? pick(() => true)!

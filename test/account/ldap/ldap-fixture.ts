@@ -4,6 +4,7 @@ import { openAccounts } from '../../../src/account/open.ts'
 import type { Accounts } from '../../../src/account/source.ts'
 import type { LdapAccountsSettings } from '../../../src/settings/directory.ts'
 import { settingsOf } from '../../settings/folder.ts'
+import { clockOf } from '../../support/clock.ts'
 import { ldapConfig, type Slapd } from '../../support/slapd.ts'
 import { memoryOfFactors } from '../factor-memory.ts'
 
@@ -26,7 +27,7 @@ export async function openSource(
   }
   const accounts: Accounts = await openAccounts(ldapSettings(t, config), {
     type: 'BUSINESS',
-    clock: { now },
+    clock: clockOf(now),
     factors,
     log: log as never,
     // A directory needs neither.

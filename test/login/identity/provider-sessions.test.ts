@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createProviderSessions, type Proven } from '../../../src/login/identity/provider-sessions.ts'
 import type { SessionRecord } from '../../../src/session/record.ts'
+import { clockOf } from '../../support/clock.ts'
 
 /* Which sessions a logout at a provider finds. */
 
@@ -23,7 +24,7 @@ function open() {
       },
     },
     tickets: { put: async (_, id, text, until) => void kept.set(id, { text, until }), read, take: read },
-    clock: { now: () => time.now },
+    clock: clockOf(() => time.now),
   })
   return {
     time,

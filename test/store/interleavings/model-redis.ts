@@ -1,5 +1,6 @@
 import type { RedisCommands } from '../../../src/store/redis/commands/redis-commands.ts'
 import type { OwnCommands as CredentialCommands } from '../../../src/store/redis/credentials/commands.ts'
+import { clockOf } from '../../support/clock.ts'
 
 /** A sorted set is a map of its members' scores. */
 type Value = string | Set<string> | Map<string, number>
@@ -17,7 +18,7 @@ type Command = Exclude<keyof Commands, 'enter'>
 /** Redis as its commands see it: keys that end, one command after the other. Its time is a number that a test moves. */
 export class ModelRedis {
   now = 1_000_000
-  readonly clock = { now: () => this.now }
+  readonly clock = clockOf(() => this.now)
   readonly #entries = new Map<string, Entry>()
 
   entry(key: string): Entry | null {

@@ -66,7 +66,7 @@ export class EmbeddedCredentials implements CredentialStore {
       file,
       ring: this.ring,
       kind: 'credential',
-      remembered: bySide(() => new Remembered<Credential>(clock, maxEntries)),
+      remembered: bySide(() => new Remembered<Credential>(() => clock.now(), maxEntries)),
       read: (type, id) => {
         const live = this.#live(type, id)
         return live === null ? null : { value: credentialOf(live), expiresAt: live.expiresAt }

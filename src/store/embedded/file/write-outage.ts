@@ -42,7 +42,7 @@ export class WriteOutage {
   /** A change has failed. */
   failed(file: string, fault: { code?: unknown; message?: string }): void {
     this.#failures++
-    this.#lastAt = this.#clock.now()
+    this.#lastAt = this.#clock.elapsed()
     if (this.#warning !== null) return
     const remedy = FULL.has(Number(fault.code))
       ? 'the disk is full: free space'
@@ -53,7 +53,7 @@ export class WriteOutage {
 
   /** A change was committed. */
   succeeded(file: string): void {
-    if (this.#warning === null || this.#clock.now() - this.#lastAt < CALM) return
+    if (this.#warning === null || this.#clock.elapsed() - this.#lastAt < CALM) return
     this.#warning = null
     this.#log?.info({ failures: this.#failures }, `the embedded store writes ${file} again`)
   }

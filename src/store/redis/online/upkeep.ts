@@ -68,9 +68,9 @@ export class RedisUpkeep {
   }
 
   async #sweep(type: LoginType): Promise<void> {
-    const until = this.#clock.now() + SWEEP_BUDGET
+    const until = this.#clock.elapsed() + SWEEP_BUDGET
     while ((await this.#commands.sweep(type, SWEEP_BATCH)).more) {
-      if (this.#closed || this.#clock.now() > until) break
+      if (this.#closed || this.#clock.elapsed() > until) break
     }
   }
 

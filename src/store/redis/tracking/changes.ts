@@ -8,7 +8,7 @@ import type { KeyListener } from './heartbeat.ts'
 export class RedisChanges implements Changes {
   readonly #clock: Clock
   #listener: ChangeListener | null = null
-  /** `null` while announcements may be missed. */
+  /** In the time of `Clock.elapsed`; `null` while announcements may be missed. */
   #provenUntil: number | null = null
   /** Whether announcements may have been missed since the last poll. */
   #wasInterrupted = false
@@ -22,7 +22,7 @@ export class RedisChanges implements Changes {
   }
 
   poll(): boolean {
-    const isComplete = !this.#wasInterrupted && this.#provenUntil !== null && this.#clock.now() < this.#provenUntil
+    const isComplete = !this.#wasInterrupted && this.#provenUntil !== null && this.#clock.elapsed() < this.#provenUntil
     this.#wasInterrupted = false
     return isComplete
   }

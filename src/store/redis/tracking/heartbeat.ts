@@ -13,7 +13,7 @@ export interface KeyListener {
   clear(): void
   /** Announcements may be missed, until the next proof is completed. */
   switchOff(): void
-  /** Begins a proof that every change until now is known; the answered function completes it, and says for how long it holds. */
+  /** Begins a proof that every change until now is known; the answered function completes it, and says until when it holds, by `Clock.elapsed`. */
   beginProof(): (until: number) => void
 }
 
@@ -93,7 +93,7 @@ export class RedisTracking implements AnnouncementListener {
   #prove(): void {
     if (!this.#announcements.isTracked) return
     const period = this.#period
-    const until = this.#clock.now() + this.#heartbeat
+    const until = this.#clock.elapsed() + this.#heartbeat
     const proofs = this.#listeners.map(({ listener }) => listener.beginProof())
     const complete = (isProven: boolean): void => {
       if (!isProven || this.#period !== period) return

@@ -28,13 +28,13 @@ export class TrackedCache<V> {
   /** Users of whom this process has ended everything, with the number of proofs begun by then. */
   readonly #endedUsers = new Map<string, number>()
   #proofs = 0
-  /** `null` while it is switched off. */
+  /** In the time of `Clock.elapsed`; `null` while it is switched off. */
   #provenUntil: number | null = null
 
   /** `userOf` says whose a value is. */
   constructor(clock: Clock, maxEntries: number, userOf: (value: V) => string) {
     this.#clock = clock
-    this.#values = new Remembered(clock, maxEntries)
+    this.#values = new Remembered(() => clock.now(), maxEntries)
     this.#userOf = userOf
   }
 
@@ -52,7 +52,7 @@ export class TrackedCache<V> {
   }
 
   #believed(name: string): V | null {
-    if (this.#provenUntil === null || this.#clock.now() >= this.#provenUntil) return null
+    if (this.#provenUntil === null || this.#clock.elapsed() >= this.#provenUntil) return null
     const value = this.#values.get(name)
     if (value !== null && this.#endedUsers.size > 0 && this.#endedUsers.has(this.#userOf(value))) return null
     return value
@@ -108,7 +108,7 @@ export class TrackedCache<V> {
 
   /**
    * Begins a proof that every change until now is known. The function that is answered completes it: called once all of
-   * them have arrived, it makes the cache valid until a timestamp.
+   * them have arrived, it makes the cache valid until a time of `Clock.elapsed`.
    */
   beginProof(): (until: number) => void {
     const proof = ++this.#proofs
