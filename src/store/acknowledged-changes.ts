@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { isPlainObject } from '../base/plain-object.ts'
 
 /*
  * Changes that a store in Redis has acknowledged, but that a server after a failover may have lost: replication is
@@ -24,6 +25,24 @@ export interface Disabled {
   readonly version: number
   /** Ends of earlier disables that this change replaced: a server that still has one of them missed this change. */
   readonly replaced: readonly number[]
+}
+
+/** A change in the text of another gateway; `null` for what none has written. Members of later versions stay. */
+export function readAcknowledged(text: string): Acknowledged | null {
+  try {
+    const read: unknown = JSON.parse(text)
+    return isPlainObject(read) && isAcknowledged(read) ? (read as Acknowledged) : null
+  } catch {
+    return null
+  }
+}
+
+function isAcknowledged({ kind, key, server, count, until, version, replaced }: Record<string, unknown>): boolean {
+  if (typeof key !== 'string' || typeof server !== 'string') return false
+  if (kind === 'kicked') return Number.isFinite(count)
+  if (kind !== 'disabled') return kind === 'ended'
+  const areEnds = Array.isArray(replaced) && replaced.every(Number.isFinite)
+  return Number.isFinite(until) && Number.isFinite(version) && areEnds
 }
 
 /** Shares acknowledged changes between the processes of a gateway. */

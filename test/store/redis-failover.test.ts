@@ -401,6 +401,31 @@ t.test('the journal keeps recent entries, and expires', { skip: withoutRedisServ
   t.ok(Number(await server.cli('PTTL', 'svc:auth:journal')) > 0)
 })
 
+t.test('entries of the journal that no gateway wrote change nothing', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const key = 'svc:auth:BUSINESS:token:a'
+  const disabled = { kind: 'disabled', key, server: 's', until: 1, version: 1, replaced: [] }
+  const foreign = [
+    ...['', 'null', '7', '[]', '{}', '{'],
+    JSON.stringify({ kind: 'ended', key: 7, server: 's' }),
+    JSON.stringify({ kind: 'ended', key }),
+    JSON.stringify({ kind: 'started', key, server: 's' }),
+    JSON.stringify({ kind: 'kicked', key, server: 's', count: '1' }),
+    ...['until', 'version', 'replaced'].map(name => JSON.stringify({ ...disabled, [name]: null })),
+    JSON.stringify({ ...disabled, replaced: ['1'] }),
+  ]
+  const add = async () => {
+    for (const text of foreign) await server.cli('XADD', 'svc:auth:journal', '*', 'change', text)
+  }
+  await add()
+  const [one, other] = [await openOn(t, server), await openOn(t, server)]
+  await add()
+  const token = await login(one)
+  await one.sessions.remove('BUSINESS', '1', token)
+  t.ok(await untilKnown(other, 1))
+  t.match(other.repeats.changes.all(), [{ kind: 'ended', key: `svc:auth:BUSINESS:token:${token}` }])
+})
+
 t.test('a kickout of many sessions is passed on in small parts', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const parts: number[] = []

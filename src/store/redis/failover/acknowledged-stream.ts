@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from '../../../base/log/log.ts'
-import { type Acknowledged, MAX_RECENT, MEMORY } from '../../acknowledged-changes.ts'
+import { type Acknowledged, MAX_RECENT, MEMORY, readAcknowledged } from '../../acknowledged-changes.ts'
 import type { Scripts } from '../commands/key-scripts.ts'
 import type { Ask } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
@@ -119,13 +119,5 @@ export class AcknowledgedStream {
   }
 }
 
-function changesOf(entries: Entries): Acknowledged[] {
-  return entries.flatMap(([, fields]) => {
-    try {
-      return [JSON.parse(fields[1] ?? '') as Acknowledged]
-    } catch {
-      // Not written by a gateway.
-      return []
-    }
-  })
-}
+const changesOf = (entries: Entries): Acknowledged[] =>
+  entries.flatMap(([, fields]) => readAcknowledged(fields[1] ?? '') ?? [])
