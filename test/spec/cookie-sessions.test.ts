@@ -1,6 +1,8 @@
 import t from 'tap'
 import { type Answer, call } from '../support/client.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openEnd, refusalOf, startSocketUpstream } from '../support/websocket-sockets.ts'
 
@@ -306,3 +308,40 @@ t.test('a backend that signs consumers in hands their session over, and the clie
   t.same((await answered('/blog/a', live)).cookies, ['basket=1'], 'of another upstream')
   t.ok(logged('it has no signs_in'))
 })
+
+t.test(
+  'an answer with a session that breaks off is refused once, without its cookie',
+  { skip: withoutRedis },
+  async t => {
+    const backend = await startUpstream()
+    t.teardown(() => backend.close())
+    const fixture = await openFixture(t, {
+      store: 'redis',
+      config: { browser: { consumer: 'on' }, gate: { pages: [{ path: '/shop/*', needs: 'none' }] } },
+      upstreams: [{ name: 'shop', match: '/shop', target: backend.url, signs_in: 'consumer', retries: 3 }],
+    })
+    const token = await fixture.gateway.sides.consumer.login(undefined, someone())
+    let asked = 0
+    const head = `HTTP/1.1 200 OK\r\nX-Dualgate-Session: ${token}\r\n`
+    backend.take = (_request, response) => {
+      asked++
+      response.socket!.write(`${head}Content-Length: 10\r\n\r\nwel`)
+      setTimeout(() => response.socket!.destroy(), 50)
+    }
+    fixture.redis!.pause()
+    const broken = await fixture.get('/shop/login')
+    fixture.redis!.resume()
+    t.match([broken.status, asked, broken.headers['set-cookie']], [502, 1, undefined])
+    // Whole, before its session is known: the connection serves others from then on.
+    backend.take = (_request, response) => {
+      asked++
+      response.socket!.write(`${head}Content-Length: 7\r\n\r\nwelcome`)
+    }
+    fixture.redis!.pause()
+    const waiting = fixture.get('/shop/login')
+    await until(() => asked === 2)
+    fixture.redis!.resume()
+    const { status, text, headers } = await waiting
+    t.match([status, text, headers['set-cookie']?.length], [200, 'welcome', 1])
+  },
+)

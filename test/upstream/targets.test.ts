@@ -35,16 +35,18 @@ const receiver = (parts: Partial<Receiver>): Receiver => ({
 /** Holds its connection after each chunk. */
 function holder({ onHeld, ...parts }: Partial<Receiver> & { onHeld(chunk: Buffer, link: Link): void }): Receiver {
   let link: Link
-  return receiver({
+  const held: Receiver = receiver({
     ...parts,
     onConnect: connected => {
       link = connected
+      parts.onConnect?.(link)
     },
     onData: chunk => {
-      link.hold()
+      link.hold(held)
       onHeld(chunk, link)
     },
   })
+  return held
 }
 
 /** Takes a response in small steps: after each chunk the connection is held for a while. */
@@ -54,7 +56,7 @@ function takeSlowly(target: HttpTarget, pause: number): Promise<{ bytes: number;
     const slow = holder({
       onHeld: (chunk, link) => {
         bytes += chunk.length
-        setTimeout(() => link.resume(), pause)
+        setTimeout(() => link.resume(slow), pause)
       },
       onComplete: () => resolve({ bytes, error: null }),
       onError: error => resolve({ bytes, error }),
@@ -142,7 +144,7 @@ t.test('a connection that was held is whole for the next request', async t => {
       const slow = holder({
         onHeld: (chunk, link) => {
           received += chunk.length
-          setImmediate(() => link.resume())
+          setImmediate(() => link.resume(slow))
         },
         onComplete: () => resolve(received),
         onError: reject,
@@ -152,6 +154,44 @@ t.test('a connection that was held is whole for the next request', async t => {
     t.equal(bytes, 100_000)
   }
   t.ok((await upstream.connections()) <= 2, 'connections are used again')
+})
+
+t.test('a receiver whose response is over changes nothing of the next one on its connection', async t => {
+  const upstream = await startUpstream({ answer: (_request, response) => response.end('x'.repeat(1_000_000)) })
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url, { limit: 1 })
+  const links: Link[] = []
+  const former = await new Promise<Receiver>((resolve, reject) => {
+    const first: Receiver = receiver({
+      onConnect: link => links.push(link),
+      onComplete: () => resolve(first),
+      onError: reject,
+    })
+    target.dispatch(GET, first)
+  })
+  let isHeld = false
+  const received = await new Promise<number>((resolve, reject) => {
+    let bytes = 0
+    const next = holder({
+      onConnect: link => links.push(link),
+      onHeld: (chunk, link) => {
+        t.notOk(isHeld, 'what is held stays held')
+        bytes += chunk.length
+        isHeld = true
+        link.resume(former)
+        setTimeout(() => {
+          isHeld = false
+          link.resume(next)
+          link.hold(former)
+        }, 5)
+      },
+      onComplete: () => resolve(bytes),
+      onError: reject,
+    })
+    target.dispatch(GET, next)
+  })
+  t.equal(received, 1_000_000)
+  t.equal(links[0], links[1])
 })
 
 t.test('a request whose client left while it waited for a connection is never written', async t => {

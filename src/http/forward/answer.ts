@@ -4,8 +4,7 @@ import { TLSSocket } from 'node:tls'
 import type { ResponseHead } from '../../upstream/headers/response-headers.ts'
 import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
 import { freeWhenWritten } from '../../upstream/wire/free-when-written.ts'
-import type { Link } from '../../upstream/wire/receiver.ts'
-import { Backlog } from './backlog.ts'
+import { Backlog, type Source } from './backlog.ts'
 import type { BodyMemory } from './body.ts'
 
 /** Bodies up to this many bytes are written together with their head. */
@@ -69,26 +68,26 @@ export class Answer implements PendingWrite {
   }
 
   /** Writes what is there so far: the rest of the body comes later. */
-  flush(link: Link): void {
+  flush(source: Source): void {
     if (this.#first === null) this.#response.flushHeaders()
-    else this.#writeFirst(link)
+    else this.#writeFirst(source)
   }
 
-  /** Writes a part of the body behind what was held back. `link` pauses when the client does not read. */
-  write(chunk: Buffer, link: Link): void {
-    if (this.#first !== null) this.#writeFirst(link)
-    this.#write(chunk, link)
+  /** Writes a part of the body behind what was held back. `source` pauses when the client does not read. */
+  write(chunk: Buffer, source: Source): void {
+    if (this.#first !== null) this.#writeFirst(source)
+    this.#write(chunk, source)
   }
 
-  #writeFirst(link: Link): void {
+  #writeFirst(source: Source): void {
     const first = this.#first!
     this.#first = null
-    this.#write(first, link)
+    this.#write(first, source)
   }
 
-  #write(chunk: Buffer, link: Link): void {
+  #write(chunk: Buffer, source: Source): void {
     if (this.#response.write(chunk, freeWhenWritten(chunk))) return
-    this.#backlog ??= new Backlog(this.#response, link, this.#memory)
+    this.#backlog ??= new Backlog(this.#response, source, this.#memory)
     this.#backlog.add(chunk.length)
   }
 

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { Link } from '../../upstream/wire/receiver.ts'
 import type { BodyMemory } from './body.ts'
 
 /**
@@ -11,18 +10,25 @@ const READ_AHEAD = 1024 * 1024
 /** The limit for all answers of a process, in bytes. Beyond it, a client that does not read delays its upstream. */
 export const READ_AHEAD_TOTAL = 128 * 1024 * 1024
 
+/** Where an answer comes from. */
+export interface Source {
+  /** The client does not read: nothing more is to come for now. */
+  hold(): void
+  resume(): void
+}
+
 /** The part of an answer that its client has not accepted yet; empty for a client that accepts everything at once. */
 export class Backlog {
   readonly #response: ServerResponse
-  readonly #link: Link
+  readonly #source: Source
   readonly #memory: BodyMemory
   /** Bytes written since the client had last accepted everything. */
   #bytes = 0
   #isHeld = false
 
-  constructor(response: ServerResponse, link: Link, memory: BodyMemory) {
+  constructor(response: ServerResponse, source: Source, memory: BodyMemory) {
     this.#response = response
-    this.#link = link
+    this.#source = source
     this.#memory = memory
   }
 
@@ -42,17 +48,17 @@ export class Backlog {
     this.#memory.add(bytes)
     if (this.#isHeld || (this.#bytes < READ_AHEAD && !this.#memory.isFull)) return
     this.#isHeld = true
-    this.#link.hold()
+    this.#source.hold()
   }
 
   readonly #onDrain = (): void => {
     this.#forgetBytes()
     if (!this.#isHeld) return
     this.#isHeld = false
-    this.#link.resume()
+    this.#source.resume()
   }
 
-  /** The upstream has sent everything: its connection may serve another request by now. */
+  /** The upstream has sent everything. */
   leave(): void {
     this.#isHeld = false
   }

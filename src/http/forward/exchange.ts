@@ -13,6 +13,7 @@ import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiv
 import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { Answer } from './answer.ts'
+import type { Source } from './backlog.ts'
 import type { BodyMemory } from './body.ts'
 
 /** How many early hints of one request are passed on. */
@@ -28,7 +29,7 @@ export interface ExchangeOptions extends DispatchedRequest {
  * One request at an upstream and its answer on the way to the client. Until the upstream's head has arrived a failure
  * is a refusal; after it, the client's connection is reset, so that a partial answer never looks complete.
  */
-export class Exchange implements Receiver {
+export class Exchange implements Receiver, Source {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
   readonly #response: ServerResponse
@@ -47,6 +48,8 @@ export class Exchange implements Receiver {
   /** The upstream has sent everything, and the rest of it is in the backlog. */
   #isLeftToClient = false
   #awaitsBody = false
+  /** Whether the head of an answer has arrived: from then on the request is not sent again. */
+  protected hasHead = false
   /** How many early hints may still be passed on. */
   #hintsLeft = MAX_HINTS
   #over = false
@@ -124,7 +127,7 @@ export class Exchange implements Receiver {
     this.#awaitsBody = true
     this.#idle = setTimeout(() => this.#onIdle(), this.#upstream.idle)
     if (this.#upstream.endWithSession) this.#endWithSession()
-    this.#answer.flush(this.#link!)
+    this.#answer.flush(this)
   }
 
   #endWithSession(): void {
@@ -150,7 +153,15 @@ export class Exchange implements Receiver {
     // A destroyed response emits `close` in the next turn, and must not be written to or awaited.
     if (this.#over || this.#response.destroyed) return
     if (this.#awaitsBody) this.#idle!.refresh()
-    if (this.#awaitsBody || !this.#answer.hold(chunk)) this.#answer.write(chunk, this.#link!)
+    if (this.#awaitsBody || !this.#answer.hold(chunk)) this.#answer.write(chunk, this)
+  }
+
+  hold(): void {
+    this.#link!.hold(this)
+  }
+
+  resume(): void {
+    this.#link!.resume(this)
   }
 
   onComplete(trailers: string[]): void {
@@ -178,6 +189,7 @@ export class Exchange implements Receiver {
     if (this.#over) return
     this.#attempts.failed(error)
     if (this.#answer.hasBegun) this.#breakOff(error)
+    else if (this.hasHead) this.#refuse(error, this.#fault(error))
     else this.#tryElsewhere(error)
   }
 

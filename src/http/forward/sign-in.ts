@@ -22,6 +22,8 @@ export class SigningExchange extends Exchange {
   readonly #signIns: SignInsOptions
   /** What has arrived while the session is looked up, in order; `null` while nothing waits. */
   #held: (() => void)[] | null = null
+  /** Whether the upstream has sent everything: its connection may serve another request by now. */
+  #isComplete = false
 
   constructor(options: ExchangeOptions, signIns: SignInsOptions) {
     super(options)
@@ -36,9 +38,10 @@ export class SigningExchange extends Exchange {
       return
     }
     this.#held = [() => super.onHeaders(status, headers)]
-    this.link!.hold()
-    this.#keep(others.length > 0 ? '' : token)
-      .then(() => this.#release())
+    this.hasHead = true
+    this.hold()
+    this.#cookieOf(others.length > 0 ? '' : token)
+      .then(cookie => this.#release(cookie))
       .catch(fault => this.#giveUp(fault))
   }
 
@@ -47,25 +50,28 @@ export class SigningExchange extends Exchange {
     this.#held = null
     if (this.isOver) return
     if (fault instanceof Refusal) this.refuseAnswer(fault)
+    else if (this.#isComplete) this.onError(fault)
     else this.link!.abort(this, fault)
   }
 
-  /** Sets the cookie of a live session of the side. Any other token is logged, and sets none. */
-  async #keep(text: string): Promise<void> {
-    const { request, reply, upstream, log } = this.#options
+  /** The cookie of a live session of the side. Any other token is logged, and has none. */
+  async #cookieOf(text: string): Promise<string | null> {
+    const { request, upstream, log } = this.#options
     const { sides, cookies } = this.#signIns
     const type = upstream.signsIn!
     const token = asToken(text)
     const session = token === null || !cookies.sides.has(type) ? null : await sides[type].inspect(token)
-    if (session === null) warn(log, request.id, upstream.name)
-    else reply.header('set-cookie', cookies.set(type, session.token, sides[type].lifetimeOf(session.record.extra)))
+    if (session !== null) return cookies.set(type, session.token, sides[type].lifetimeOf(session.record.extra))
+    warn(log, request.id, upstream.name)
+    return null
   }
 
-  #release(): void {
+  #release(cookie: string | null): void {
     const held = this.#held ?? []
     this.#held = null
+    if (cookie !== null && !this.isOver) this.#options.reply.header('set-cookie', cookie)
     for (const deliver of held) if (!this.isOver) deliver()
-    if (!this.isOver) this.link!.resume()
+    if (!this.isOver) this.resume()
   }
 
   override onData(chunk: Buffer): void {
@@ -77,6 +83,7 @@ export class SigningExchange extends Exchange {
   }
 
   override onComplete(trailers: string[]): void {
+    this.#isComplete = true
     this.#inTurn(() => super.onComplete(trailers))
   }
 

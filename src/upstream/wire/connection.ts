@@ -160,7 +160,7 @@ export class Connection implements Link {
     const isReusable = this.#reader.keepsAlive && this.#writer.isSent
     const { keepAliveSeconds } = this.#reader
     this.#forgetRequest()
-    if (this.#isHeld) this.resume()
+    if (this.#isHeld) this.#readOn()
     if (isReusable && this.#keepIdle(keepAliveSeconds)) this.#options.onFree(this)
     else this.#end(new Error('not to be used again'))
   }
@@ -192,12 +192,17 @@ export class Connection implements Link {
     this.#receiver = null
   }
 
-  hold(): void {
+  hold(receiver: Receiver): void {
+    if (this.#receiver !== receiver) return
     this.#isHeld = true
     this.#socket.pause()
   }
 
-  resume(): void {
+  resume(receiver: Receiver): void {
+    if (this.#receiver === receiver) this.#readOn()
+  }
+
+  #readOn(): void {
     this.#isHeld = false
     this.#socket.resume()
   }

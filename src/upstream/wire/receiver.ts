@@ -29,12 +29,12 @@ export interface BodyTaker {
   onBodyError(error: Error): void
 }
 
-/** The connection that a request is on. */
+/** The connection that a request is on. It does nothing for a receiver whose request is over: it may serve another one. */
 export interface Link {
   /** Stops reading after the data that is being delivered. */
-  hold(): void
-  resume(): void
-  /** Ends the request of this receiver, and the connection with it. */
+  hold(receiver: Receiver): void
+  resume(receiver: Receiver): void
+  /** Ends the request, and the connection with it. */
   abort(receiver: Receiver, cause: Error): void
 }
 
