@@ -299,3 +299,15 @@ t.test('what a client sends before it has the answer arrives', async t => {
   t.ok(await until(() => upstream.ends[0]?.messages.length === 20_000))
   t.ok(await until(() => text().endsWith('echo: early')))
 })
+
+t.test('a refused client that is still sending gets its answer', async t => {
+  const { fixture } = await openWebSocketFixture(t)
+  const { socket, text, isClosed } = await rawCall(t, fixture, RAW_HANDSHAKE('none') + 'x'.repeat(10_000_000))
+  let fault: Error | null = null
+  socket.on('error', error => {
+    fault = error
+  })
+  t.ok(await until(isClosed))
+  t.match(text(), /^HTTP\/1\.1 401 .*"code":401/s)
+  t.equal(fault, null, 'and no reset')
+})

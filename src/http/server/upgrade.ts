@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { asToken, type Token } from '../../token/bearer.ts'
 import type { UpgradableMessage } from '../../workarounds/node-ignored-upgrades.ts'
+import { closeWithLinger } from './connection/linger.ts'
 
 /*
  * Routes a request for a WebSocket like other requests: the gate checks it like every other request, and it reaches the
@@ -43,7 +44,7 @@ export function routeUpgrades(app: FastifyInstance): void {
     request.url = url
     upgrades.set(request, { socket, head, tokens })
     const response = new ServerResponse(request)
-    response.once('finish', () => socket.destroy())
+    response.once('finish', () => closeWithLinger(socket))
     try {
       response.assignSocket(socket)
       app.routing(request, response)
