@@ -7,7 +7,7 @@ import { fixed, medianOf, note, printTable, whole } from './statistics.ts'
 
 export const GROWTH_HELP = `growth    processor time of a request as the work grows, beside a bare http-proxy
             --starts 2 --rounds 4       starts of each gateway, and rounds of one second of each start
-            --sessions 1000000          the most sessions; 10000000 takes an hour
+            --sessions 1000000          the most sessions; 10000000 takes an hour (the embedded store)
             --only ${Object.keys(SCALES).join(',')}`
 
 /** Seconds of each kind of request before the rounds: a gateway was warmed up with small requests only. */
@@ -33,6 +33,7 @@ export async function growth(words: string[]): Promise<void> {
   const most: Record<string, number> = {
     embedded: Number(values.sessions),
     redis: Number(values.sessions),
+    cluster: Number(values.sessions),
     connections: connectionsAllowed(),
   }
   const rows: string[][] = []

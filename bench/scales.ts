@@ -3,11 +3,11 @@ import { raiseContenders } from './contenders.ts'
 import { type BenchGateway, type GatewayOptions, logIn, startGateway } from './gateway.ts'
 import { residentBytes, type Scene } from './process.ts'
 import { ProcessorMeter } from './processor.ts'
-import { startRedis } from './redis.ts'
+import { heldBytes, startRedis, startRedisCluster } from './redis.ts'
 import { type Lane, saturating, warmUp } from './rounds.ts'
 import { LOGINS_PER_USER, type Ground as Seeded, seed } from './seed.ts'
 import { Ground } from './stage.ts'
-import { whole } from './statistics.ts'
+import { note, whole } from './statistics.ts'
 import { holdConnections, passBodies } from './transfers.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
@@ -59,6 +59,18 @@ export const SCALES: Readonly<Record<string, Scale>> = {
       if (redis === undefined) throw new Error('there is no redis-server on this machine')
       const data = join(scene.folder, `beside-redis-${size}`)
       return { options: { redis }, tokens: await seedSessions({ redis, data, together: 500 }, size) }
+    }),
+  },
+  cluster: {
+    title: 'sessions, Redis Cluster of three masters',
+    sizes: [1e3, 1e6, 1e7],
+    open: eachItsGateway(async (scene, size) => {
+      const redis = await startRedisCluster(scene)
+      const data = join(scene.folder, `beside-cluster-${size}`)
+      const tokens = await seedSessions({ redis, data, together: 500, listed: false }, size)
+      const held = await heldBytes(redis)
+      note(`${whole(size)} sessions: ${held.map(bytes => `${whole(bytes / 2 ** 20)} MiB`).join(', ')} of the masters`)
+      return { options: { redis }, tokens }
     }),
   },
   upstreams: {
