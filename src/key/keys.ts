@@ -5,9 +5,12 @@ import type { Origin, Publish, SessionEvent } from '../event/event.ts'
 import type { KeyLimits } from '../gate/key-credential.ts'
 import type { LoginType } from '../session/sides.ts'
 import { eventNames } from '../side/event-names.ts'
-import type { CredentialStore, ListedCredential } from '../store/credentials.ts'
+import type { Credential, CredentialStore, ListedCredential } from '../store/credentials.ts'
 import { digestOfSecret, makeKey, partsOf } from '../token/key-form.ts'
 import { isValidWith, type KeyMaker, type KeyRecord, readKey, recordOf, type StoredKey, writeKey } from './record.ts'
+
+/** How many other changes of a password at the same time a key takes notice of. */
+const MAX_UNDER_WAY = 3
 
 /** Times in milliseconds. */
 export interface KeySettings {
@@ -162,13 +165,19 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
 
   /** Makes the keys of an owner that are valid with the present version valid with the next one, too. */
   async function renew(owner: string, present: string, next: string): Promise<void> {
-    for (const { isSucceeded: _, usedAt: __, ...credential } of await credentials.of(type, owner)) {
-      const key = readKey(credential)
-      // A reset has made the others invalid for good, also where no gateway has ended them.
-      if (key === null || !key.versions.includes(present)) continue
-      const versions = [present, next]
-      await credentials.rewrite(type, key.id, credential.text, writeKey({ ...recordOf(key), versions }))
+    for (const credential of await credentials.of(type, owner)) {
+      let current: Credential | null = credential
+      while (current !== null && !(await isRenewed(current, present, next)))
+        current = await credentials.find(type, credential.id)
     }
+  }
+
+  /** `false` if the key was changed meanwhile. A reset has made the others invalid for good, also where no gateway has ended them. */
+  async function isRenewed(credential: Credential, present: string, next: string): Promise<boolean> {
+    const key = readKey(credential)
+    if (key === null || !key.versions.includes(present)) return true
+    const versions = versionsWith(key.versions, present, next)
+    return credentials.rewrite(type, key.id, credential.text, writeKey({ ...recordOf(key), versions }))
   }
 
   return {
@@ -188,6 +197,13 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
     },
   }
 }
+
+/** Of several changes at the same time one is stored, and nothing tells beforehand which: those after the present version stay. */
+const versionsWith = (known: readonly string[], present: string, next: string): string[] => [
+  present,
+  ...known.slice(known.indexOf(present) + 1).slice(-MAX_UNDER_WAY),
+  next,
+]
 
 const listed = (credentials: readonly ListedCredential[]): ListedKey[] =>
   credentials.flatMap(({ usedAt, isSucceeded, ...credential }) => {

@@ -19,7 +19,7 @@ export interface KeyRecord extends KeyLimits {
   username: string
   /**
    * The versions of the owner's account with which the key is valid (account/version.ts): that at its making, and, once the owner
-   * has changed the password, those before and after the last change. None where its source has none.
+   * has changed the password, those before and after the last change, and of changes at the same time. None where its source has none.
    */
   versions: readonly string[]
   /** In milliseconds. */

@@ -182,6 +182,13 @@ t.test(
       ],
       [entry('1', 'a', `, permissions: [p], second_factor: ${FACTOR}changed`).replace(HASH, OTHER_HASH), undefined],
       [entry('1', 'a', ', permissions: [p]').replace(HASH, OTHER_HASH), { 1: 'account-changed' }],
+      // Not ACTIVE: what was made before, as keys, is valid again once it is.
+      [entry('1', 'a', ', status: LOCKED').replace(HASH, OTHER_HASH), { 1: 'account-changed' }],
+      [entry('1', 'a', ', status: LOCKED, nickname: Boss').replace(HASH, OTHER_HASH), undefined],
+      [entry('1', 'a', ', status: LOCKED'), { 1: 'account-changed' }],
+      [entry('2', 'b'), { 1: 'account-changed' }],
+      [entry('1', 'a', ', status: LOCKED') + entry('2', 'b'), undefined],
+      [entry('1', 'a') + entry('2', 'b'), undefined],
     ]
     await find('a')
     t.same(changed.splice(0), [null], 'first, nothing is known of what they were before')

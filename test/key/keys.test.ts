@@ -43,12 +43,25 @@ t.test('keys outlive a change of the own password that succeeds at the second at
   const id = await add('present')
   t.equal(await keys.keptThrough(owner('present'), 'failed', async () => false), false)
   t.equal(await keys.keptThrough(owner('present'), 'next', async () => true), true)
-  t.same((await found(id))?.versions, ['present', 'next'])
+  t.same((await found(id))?.versions, ['present', 'failed', 'next'])
   await keys
     .keptThrough(owner('next'), 'unanswered', () => Promise.reject(new Error('no answer')))
     .catch(() => undefined)
   await keys.keptThrough(owner('unanswered'), 'last', async () => true)
   t.same((await found(id))?.versions, ['unanswered', 'last'], 'the first attempt was stored all the same')
+})
+
+t.test('of changes of a password at the same time any one may be stored', async t => {
+  const { keys, owner, add, found } = await open(t)
+  const id = await add('present')
+  const stored = (isStored: boolean) => async () => {
+    const { versions } = (await found(id))!
+    return isStored && versions.includes('present')
+  }
+  await Promise.all([1, 2, 3, 4].map(i => keys.keptThrough(owner('present'), `next ${i}`, stored(i === 1))))
+  t.same(new Set((await found(id))?.versions), new Set(['present', 'next 1', 'next 2', 'next 3', 'next 4']))
+  for (let i = 0; i < 10; i++) await keys.keptThrough(owner('next 1'), `failed ${i}`, stored(false))
+  t.same((await found(id))?.versions, ['next 1', 'failed 6', 'failed 7', 'failed 8', 'failed 9'])
 })
 
 t.test('a key in the place of another one is valid with the account of its owner as it is now', async t => {
@@ -78,6 +91,8 @@ t.test('the largest key is stored, replaced, and outlives changes of its account
   const next = await keys.rotate(owner('2'), id, by, {})
   await keys.keptThrough(owner('2'), version('3'), async () => true)
   t.same((await found(next.id, long.id))?.versions, [version('2'), version('3')])
+  for (const digit of '4567') await keys.keptThrough(owner('3'), version(digit), async () => false)
+  t.equal((await found(next.id, long.id))?.versions.length, 5)
   permissions.splice(0, 1, 'x'.repeat(127), 'x')
   t.throws(() => readWanted({ name: 'a', permissions, ...rest }, { max_age: 365 * DAY }), new Refusal('INVALID'))
 })

@@ -230,8 +230,14 @@ function changesBetween(before: ReadAccounts, now: ReadAccounts): Map<string, Ac
   const changed = new Map<string, AccountChange>()
   for (const [id, account] of before.shown) {
     const version = activeVersionOf(account)
-    const change = version === null ? null : changeBetween(version, activeVersionOf(now.shown.get(id)))
+    const present = now.shown.get(id)
+    const change =
+      version === null ? inactiveChange(account, present) : changeBetween(version, activeVersionOf(present))
     if (change !== null) changed.set(id, change)
   }
   return changed
 }
+
+/** An account that is not ACTIVE has no session, and keys that are valid again once it is. */
+const inactiveChange = (account: Account, present: Account | undefined): AccountChange | null =>
+  present?.credentialVersion === account.credentialVersion ? null : 'account-changed'
