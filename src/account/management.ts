@@ -11,6 +11,14 @@ export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
  */
 export const isPrintable = (text: string): boolean => !/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u.test(text)
 
+/** Refuses texts of a new or changed account, by field, that are not printable. */
+export function refuseUnprintable(fields: Readonly<Record<string, readonly string[] | null | undefined>>): void {
+  for (const [field, texts] of Object.entries(fields)) {
+    if (texts?.every(isPrintable) === false)
+      throw invalid(field, 'must not contain control characters or noncharacters')
+  }
+}
+
 /** What administrators see of an account. */
 export interface ListedAccount {
   readonly id: string

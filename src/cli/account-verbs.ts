@@ -1,6 +1,6 @@
 import { addAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from '../account/file/source.ts'
 import { generatePassword } from '../account/generate-password.ts'
-import type { ListedAccount } from '../account/management.ts'
+import { type ListedAccount, refuseUnprintable } from '../account/management.ts'
 import type { PasswordPolicy } from '../account/password-policy.ts'
 import { rolesOf, unknownRoles } from '../account/permissions.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
@@ -58,6 +58,7 @@ async function add(place: Place, { words, values }: Written, terminal: Terminal)
   const roles = (values.role ?? []) as string[]
   const nickname = typeof values.nickname === 'string' ? values.nickname : username
   const fields = { username, roles, nickname, ...(typeof values.id === 'string' && { id: values.id }) }
+  refuseUnprintable({ nickname: [nickname], roles })
   const isService = values.service === true
   if (isService) refusePassword(values)
   const { password, isMade } = isService ? NO_PASSWORD : await passwordFor(username, policy, values, terminal)

@@ -60,6 +60,8 @@ t.test('a failed command exits with 1 and reports the reason', async t => {
   const cases: [string[], RegExp, string?][] = [
     [['add', 'JANE'], /username is taken/],
     [['add', 'x', '--id', 'a b'], /id must be 1 to 128 characters/],
+    [['add', 'x', '--nickname', 'a\uFFFF'], /nickname must not contain control characters or noncharacters$/m],
+    [['add', 'x', '--role', 'r', '--role', 'a\u0007'], /roles must not contain control characters/],
     [
       ['add', 'x', '--password-stdin'],
       /The new password must have at least 10 characters, must not be a common password$/m,

@@ -2,10 +2,10 @@ import { generateAccountId } from '../../account/id.ts'
 import {
   type AccountManagement,
   type AccountStatus,
-  isPrintable,
   refuseServiceAccount,
+  refuseUnprintable,
 } from '../../account/management.ts'
-import { invalid, Refusal } from '../../base/refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { type ChangeOptions, createChange, type Request } from './change.ts'
 import type { Subject } from './laws.ts'
 import { type AccountPagesOptions, createAccountPages } from './pages.ts'
@@ -101,10 +101,7 @@ function createResets(options: AccountAdministrationOptions, { change }: Changes
 
 /** The fields that a client gave, by name: a request may contain others, such as a hash. Refuses texts that are not printable. */
 function given({ nickname, roles, permissions, status }: Fields) {
-  for (const [field, texts] of Object.entries({ nickname: [nickname ?? ''], roles, permissions })) {
-    if (texts?.every(isPrintable) === false)
-      throw invalid(field, 'must not contain control characters or noncharacters')
-  }
+  refuseUnprintable({ nickname: [nickname ?? ''], roles, permissions })
   return {
     ...(typeof nickname === 'string' && { nickname }),
     ...(Array.isArray(roles) && { roles: roles as readonly string[] }),
