@@ -130,7 +130,10 @@ export class WebSockets {
         unwatch?.()
         limits.delete(tunnel)
         leave()
-        accessLog?.info({ ...line, code: code ?? undefined, ms: clock.elapsed() - since }, 'websocket closed')
+        accessLog?.info(
+          { ...line, code: code ?? undefined, ms: Math.round(clock.elapsed() - since) },
+          'websocket closed',
+        )
       },
     })
     this.#open++
