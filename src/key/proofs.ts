@@ -1,9 +1,9 @@
 import type { Account } from '../account/source.ts'
-import { type Clock, secondsUntil } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { LoginType } from '../session/sides.ts'
-import { sessionDisabledFor } from '../side/disable.ts'
+import { disabledSeconds, sessionDisabledFor } from '../side/disable.ts'
 import type { Session } from '../side/side.ts'
 import type { Credential, CredentialStore } from '../store/credentials.ts'
 import type { SessionStore } from '../store/store.ts'
@@ -93,7 +93,7 @@ function createAdmission({ type, holderOf, clock, timestamps }: ProofsOptions) {
     }
     const { key } = entry
     if (key === null) return null
-    if (disabledUntil !== null) throw sessionDisabledFor(Math.max(1, secondsUntil(disabledUntil, clock.now())))
+    if (disabledUntil !== null) throw sessionDisabledFor(Math.max(1, disabledSeconds(disabledUntil, clock.now())))
     const holder = holderOf(key, entry.holder)
     return holder instanceof Promise
       ? holder.then(found => sessionFor(entry, key, found))

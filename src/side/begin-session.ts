@@ -7,9 +7,9 @@ import type { LoginType } from '../session/sides.ts'
 import type { SessionStore } from '../store/store.ts'
 import type { Token } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
-import { disabledFor } from './disable.ts'
+import { disabledFor, disabledSeconds } from './disable.ts'
 import { eventNames } from './event-names.ts'
-import { checkLoginId, checkSeconds, remaining } from './input.ts'
+import { checkLoginId, checkSeconds } from './input.ts'
 import { type Lifetime, latestEndIn, withLifetime } from './lifetime.ts'
 import type { LiveSessions, WithHeaders } from './live.ts'
 import type { Policy } from './policy.ts'
@@ -55,7 +55,7 @@ export function createBegin({
       const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
       const admission = await store.add(type, token, record, policy.firstExpiry(extra))
       if (admission.admitted) return token
-      if (admission.disabledUntil !== null) throw disabledFor(remaining(admission.disabledUntil, clock.now()))
+      if (admission.disabledUntil !== null) throw disabledFor(disabledSeconds(admission.disabledUntil, clock.now()))
     }
     throw new Refusal('BUSY')
   }

@@ -4,7 +4,7 @@ import type { Origin } from '../event/event.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { AttemptStore, SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'
-import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
+import { checkLoginId, checkSeconds, MAX_SECONDS, NONE, remaining } from './input.ts'
 
 export interface DisableOptions {
   type: LoginType
@@ -22,6 +22,13 @@ export const disabledFor = (seconds: number): Refusal => new Refusal('DISABLED',
 
 /** The refusal of a request while the login id of its session is disabled. */
 export const sessionDisabledFor = (seconds: number): Refusal => new Refusal('SESSION_DISABLED', toWait(seconds))
+
+/**
+ * For how many seconds a login id stays disabled; -1 when it is not. Other programs can disable one without an end: it counts as
+ * disabled for the longest time that there is.
+ */
+export const disabledSeconds = (until: number | null, now: number): number =>
+  until === Number.POSITIVE_INFINITY ? MAX_SECONDS : remaining(until, now)
 
 /**
  * The operations that disable login ids for a time ("Login-id disable"), and the lock of an id after failed logins. Any client can
@@ -95,7 +102,7 @@ function createTimes({ type, store, attempts, clock }: Omit<DisableOptions, 'con
     remaining((await attempts.read(lockOf(loginId)))?.resetsAt ?? null, clock.now())
 
   const disabledOnly = async (loginId: string): Promise<number> =>
-    remaining(await store.disabledUntil(type, loginId), clock.now())
+    disabledSeconds(await store.disabledUntil(type, loginId), clock.now())
 
   return { lockOf, lockedFor, disabledOnly }
 }

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { MAX_SECONDS } from '../../src/side/input.ts'
+import { call } from '../support/client.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 
@@ -81,6 +83,26 @@ for (const profile of [1, 2] as const) {
     })
   })
 }
+
+t.test('a login id that another program has disabled without an end is disabled', { skip }, async t => {
+  const config = { disable: { enforce: 'request' } }
+  const fixture = await openFixture(t, { profile: 2, store: 'redis', config })
+  const { business } = fixture.gateway.sides
+  const user = someone()
+  const token = await business.login(undefined, user)
+  await fixture.redis!.cli('SET', `svc:auth:BUSINESS:disable:${user}`, '1')
+  t.equal(await business.isDisable(user), true)
+  await t.rejects(business.checkDisable!(user), { message: 'DISABLED' })
+  t.equal(await business.getDisableTime!(user), MAX_SECONDS)
+  const refused = { code: 403, data: { disable_time: MAX_SECONDS } }
+  t.match(await fixture.operate('business', 'login', { user_id: user }), refused)
+  t.match((await fixture.get('/api/v1/b/x', token)).json(), refused, 'on requests, too')
+  const explain = { method: 'POST', path: '/operations/v1/explain', token: fixture.settings.internal.secret }
+  const body = { method: 'GET', target: '/api/v1/b/x', token }
+  t.match((await call(fixture.internal, { ...explain, body })).text, 'the login id, without an end')
+  t.equal(await business.untieDisable(user), true)
+  t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
+})
 
 t.test('the prefix is configurable, to share a Redis with programs that use another', { skip }, async t => {
   const fixture = await openFixture(t, { store: 'redis', environment: { STORE__PREFIX: 'hei:auth' } })

@@ -176,11 +176,13 @@ async function liveRows({ record }: Session, token: Token, options: ExplainOptio
   const { sessions, timestamps, clock } = options
   const { type, user_id, created_at } = record
   const end = await sessions.tokenExpiresAt(type, token)
-  const until = end === null || end === Number.POSITIVE_INFINITY ? 'without an end' : `until ${timestamps.write(end)}`
-  const rows: Row[] = [['session', `live: user ${user_id} of ${type}, since ${created_at}, ${until}`]]
+  const until = (time: number): string =>
+    time === Number.POSITIVE_INFINITY ? 'without an end' : `until ${timestamps.write(time)}`
+  const rows: Row[] = [
+    ['session', `live: user ${user_id} of ${type}, since ${created_at}, ${until(end ?? Number.POSITIVE_INFINITY)}`],
+  ]
   const disabled = await sessions.disabledUntil(type, user_id)
-  if (disabled !== null && disabled > clock.now())
-    rows.push(['disabled', `the login id, until ${timestamps.write(disabled)}`])
+  if (disabled !== null && disabled > clock.now()) rows.push(['disabled', `the login id, ${until(disabled)}`])
   return rows
 }
 
