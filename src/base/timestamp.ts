@@ -7,7 +7,7 @@ export interface TimestampFormat {
   write(timestamp: number): string
   /** Text as milliseconds since the epoch; `null` when it is not a time. A text without an offset is in the configured zone. */
   read(text: string): number | null
-  /** A text of any form that is read, as `write` writes it: such texts sort by age. `null` when it is not a time. */
+  /** A text of any form that is read, as `write` writes it. `null` when it is not a time. */
   normalize(text: string): string | null
   /** `YYYY-MM-DD` of a timestamp. */
   day(timestamp: number): string

@@ -6,10 +6,11 @@ type Dated = Pick<StoredToken, 'token'> & { record: Pick<SessionRecord, 'created
 
 /**
  * The creation time of sessions: every store reads `created_at` here. Other programs write other forms and zones, so
- * the texts themselves are never compared.
+ * the texts themselves are never compared. Nor are the times that they show: a clock that is set back shows an hour twice, and an
+ * operator can choose another zone while sessions live. So `iat` decides where both are one time in any zone.
  */
 export interface Ages {
-  /** The creation as `YYYY-MM-DD HH:MM:SS` in the configured zone; these texts sort by age. `''` if it is unknown. */
+  /** The creation as `YYYY-MM-DD HH:MM:SS` in the configured zone; `''` if it is unknown. */
   createdAt(session: Dated): string
   /** The creation in milliseconds since the epoch; `null` if it is unknown. */
   createdMs(session: Dated): number | null
@@ -28,16 +29,40 @@ export function createAges(timestamps: TimestampFormat = createTimestampFormat('
     return iat === 0 ? '' : timestamps.write(iat * 1000)
   }
 
+  function createdMs(session: Dated): number | null {
+    const text = createdAt(session)
+    const { iat } = issueOf(session.token)
+    return isOneTime(text, iat) ? iat * 1000 : timestamps.read(text)
+  }
+
   return {
     createdAt,
-    createdMs: session => timestamps.read(createdAt(session)),
-    ageOf: session => `${createdAt(session)} ${issueTextOf(session.token)}`,
+    createdMs,
+    ageOf: session => `${digitsOf(Math.max(0, createdMs(session) ?? 0))} ${issueTextOf(session.token)}`,
   }
 }
 
+/** Seconds by which the times of one login differ: it reads the clock for each. */
+const SAME_LOGIN = 2
+/** All offsets of zones are multiples of it, in seconds. */
+const QUARTER_HOUR = 900
+/** The largest difference between two zones, in seconds. */
+const MAX_OFFSET = 26 * 3600
+
+/** Whether a clock in some zone shows this text at `iat`. */
+function isOneTime(text: string, iat: number): boolean {
+  if (iat === 0) return false
+  const offset = Date.parse(`${text.replace(' ', 'T')}Z`) / 1000 - iat
+  const rest = Math.abs(offset - Math.round(offset / QUARTER_HOUR) * QUARTER_HOUR)
+  return Math.abs(offset) <= MAX_OFFSET && rest <= SAME_LOGIN
+}
+
+/** Numbers of equal length sort as texts. */
+const digitsOf = (value: number): string => String(value).padStart(16, '0')
+
 function issueTextOf(token: string): string {
   const { iat, jti } = issueOf(token)
-  return `${String(iat).padStart(13, '0')} ${jti}\u0000${token}`
+  return `${digitsOf(iat)} ${jti}\u0000${token}`
 }
 
 /** The largest second of a date. */

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { createTimestampFormat } from '../../src/base/timestamp.ts'
 import { MAX_SECONDS } from '../../src/side/input.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
@@ -85,6 +86,30 @@ t.test(
     t.equal(await consumer.isLogin(asRequest(newest)), true)
   },
 )
+
+t.test('max_tokens_per_user: the older token ends, whatever the clocks of time zones show', async t => {
+  const config = { timezone: 'Europe/Berlin', sessions: { max_tokens_per_user: 1 } }
+  const fixture = await openFixture(t, { config })
+  const { consumer } = fixture.gateway.sides
+  const signIn = (user: string) => consumer.login(undefined, user)
+  const live = async (...tokens: string[]) => Promise.all(tokens.map(token => consumer.isLogin(asRequest(token))))
+
+  // The last Sunday of October: at 01:00 UTC it is 02:00 again.
+  const twice = new Date(Date.UTC(new Date(fixture.now()).getUTCFullYear() + 1, 9, 31, 1))
+  twice.setUTCDate(31 - twice.getUTCDay())
+  await fixture.elapse(twice.getTime() - 600_000 - fixture.now())
+  const user = someone()
+  const before = await signIn(user)
+  await fixture.elapse(1_200_000)
+  t.same(await live(before, await signIn(user)), [false, true], '02:10 is after 02:50')
+
+  const other = someone()
+  const moved = await signIn(other)
+  const created_at = createTimestampFormat('Asia/Shanghai').write(fixture.now())
+  const record = { user_id: other, type: 'CONSUMER' as const, created_at, extra: {} }
+  await fixture.store.sessions.add('CONSUMER', moved, record, fixture.now() + 600_000)
+  t.same(await live(moved, await signIn(other)), [false, true], 'the zone was another one')
+})
 
 t.test('max_tokens_per_user: 0 is no limit', async t => {
   const fixture = await openFixture(t, { config: { sessions: { max_tokens_per_user: 0 } } })
