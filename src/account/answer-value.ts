@@ -21,7 +21,7 @@ export function plain(name: string, value: unknown): unknown {
   }
 }
 
-/** A list, a list as JSON text, or a text with commas. */
+/** A list, a list as JSON text, an array of PostgreSQL as text, or a text with commas. */
 export function listOf(name: string, value: unknown): string[] {
   const read = plain(name, value)
   const list = typeof read === 'string' ? listInText(name, read.trim()) : read
@@ -30,6 +30,7 @@ export function listOf(name: string, value: unknown): string[] {
 }
 
 function listInText(name: string, text: string): unknown {
+  if (text.startsWith('{')) return arrayInText(name, text)
   if (!text.startsWith('[')) {
     return text
       .split(',')
@@ -41,6 +42,17 @@ function listInText(name: string, text: string): unknown {
   } catch {
     throw new Error(`the field "${name}" begins like a JSON list but is not valid JSON`)
   }
+}
+
+const ARRAY = /^\{(?:(?:"(?:[^"\\]|\\.)*"|[^",{}\\]+)(?:,(?!\})|(?=\})))*\}$/s
+const ITEM = /"((?:[^"\\]|\\.)*)"|[^",{}]+/gs
+
+/** How PostgreSQL writes arrays of types of the operator, such as an enumeration; a bare NULL is no item. */
+function arrayInText(name: string, text: string): unknown {
+  if (!ARRAY.test(text)) throw new Error(`the field "${name}" begins like an array but is not a valid one`)
+  return [...text.matchAll(ITEM)].map(([bare, quoted]) =>
+    quoted === undefined ? (bare === 'NULL' ? null : bare) : quoted.replace(/\\(.)/gs, '$1'),
+  )
 }
 
 /** As `versionOf` reads it: its name, then what is sealed. */

@@ -154,12 +154,21 @@ async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
 
   await t.test('roles and permissions are read as lists in every common form', async t => {
     const forms = [`'["a", "b:c"]'`, `'a,b:c'`, `' a , b:c ,'`]
+    if (kind === 'postgres') {
+      await server.run(`CREATE TYPE role_of_staff AS ENUM ('a', 'b:c', 'of "two", \\or')`)
+      t.teardown(() => server.run('DROP TYPE role_of_staff'))
+      const other = `ARRAY['of "two", \\or', 'a']::role_of_staff[]`
+      t.same((await found(t, { roles: other }))?.extra, { roles: ['of "two", \\or', 'a'] })
+      t.same((await found(t, { roles: `'{}'::role_of_staff[]` }))?.extra, { roles: [] })
+    }
     if (kind === 'postgres')
       forms.push(
         `ARRAY['a', 'b:c']`,
         `ARRAY['a', 'b:c']::varchar[]`,
         `'["a", "b:c"]'::jsonb`,
         `'["a", 7, "b:c"]'::json`,
+        `ARRAY['a', NULL, 'b:c']::name[]`,
+        `ARRAY['a', 'b:c']::role_of_staff[]`,
       )
     else forms.push(`JSON_ARRAY('a', 'b:c')`)
     for (const form of forms) {
@@ -202,6 +211,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     'an id with a line break': row({ id: kind === 'postgres' ? `E'1\\n'` : `'1\\n'` }),
     'a name that is null': row({ username: 'NULL' }),
     'roles that begin like JSON': row({ roles: `'["a"'` }),
+    'roles that begin like an array': row({ roles: `'{"a"'` }),
     'roles that are a number': row({ roles: '7' }),
     'a picture': row({ picture: kind === 'postgres' ? `'\\xff00'::bytea` : `X'FF00'` }),
     'no table': 'SELECT id, username, password, status FROM no_such_table WHERE username = :username',
