@@ -28,6 +28,7 @@ export type AccountChange =
 export const ACCOUNT_VERSION = 'account_version'
 /** The version that the account is about to get, in the session that changes it (`login/own-account/keep-session.ts`). */
 const NEXT_VERSION = 'account_version_next'
+export const VERSION_KEYS = [ACCOUNT_VERSION, NEXT_VERSION] as const
 
 const VERSION = /^[\w-]{12}\.[\w-]{12}(\.[\w-]{12})?$/
 
@@ -80,7 +81,7 @@ export function versionOf(account: Versioned): string {
 
 /** The versions of its account that a session carries: one, none, or two while the session itself changes the account. */
 export function versionsIn(extra: Extra): string[] {
-  const carried = [ACCOUNT_VERSION, NEXT_VERSION].map(key => (Object.hasOwn(extra, key) ? extra[key] : null))
+  const carried = VERSION_KEYS.map(key => (Object.hasOwn(extra, key) ? extra[key] : null))
   return carried.filter(version => typeof version === 'string' && VERSION.test(version)) as string[]
 }
 

@@ -36,6 +36,20 @@ t.test('fields of an account cannot replace the address and device of a login', 
   t.notOk(await fixture.side.getExtra({ headers: { authorization: token } }, 'roles'))
 })
 
+t.test('fields of an account cannot say what only the gateway says about a session', async t => {
+  const version = 'aaaaaaaaaaaa.bbbbbbbbbbbb'
+  const own = { provider: 'corp', provider_session: 's', wrong_codes: 9, account_version_next: version }
+  const fixture = await openLoginFixture({
+    accounts: [account('Admin', { extra: { ...own, account_version: version } })],
+  })
+  t.teardown(fixture.close)
+  const { token } = await fixture.login.login(await fixture.credentials('admin', PASSWORD))
+  const { extra } = (await fixture.side.getTokenInfo({ headers: { authorization: token } }))!
+  for (const name of Object.keys(own)) t.notOk(name in extra, name)
+  t.match(extra.account_version, /^[\w-]{12}\.[\w-]{12}$/)
+  t.not(extra.account_version, version)
+})
+
 const WRONG: readonly (readonly [string, string, string, object?])[] = [
   ['an unknown name', 'nobody', PASSWORD],
   ['a wrong password', 'admin', 'wrong'],

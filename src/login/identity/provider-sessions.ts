@@ -38,7 +38,7 @@ export interface NamedByLogout {
 }
 
 /** A key in a session's `extra`. */
-const PROVIDER_SESSION = 'provider_session'
+export const PROVIDER_SESSION = 'provider_session'
 
 /** How long a logout stops sign-ins that began before it, in milliseconds: longer than any of them takes. */
 const STOPS_FOR = 900_000

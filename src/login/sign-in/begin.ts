@@ -1,7 +1,8 @@
 import type { Account, AccountSource } from '../../account/source.ts'
-import { ACCOUNT_VERSION } from '../../account/version.ts'
+import { ACCOUNT_VERSION, VERSION_KEYS } from '../../account/version.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
+import { PROVIDER } from '../../session/provider.ts'
 import { type Extra, faultOfExtra } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import { withLifetime } from '../../side/lifetime.ts'
@@ -9,7 +10,7 @@ import type { Side } from '../../side/side.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { Jwt } from '../../token/jwt.ts'
 import { endIfChanged } from '../account-changes.ts'
-import { type Proven, type ProviderSessions, provenExtra } from '../identity/provider-sessions.ts'
+import { PROVIDER_SESSION, type Proven, type ProviderSessions, provenExtra } from '../identity/provider-sessions.ts'
 import type { Attempt, Progress } from './attempt.ts'
 
 /** A session that a login has begun. */
@@ -78,7 +79,7 @@ function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): 
 /** The record's `extra` (design: B-side login). */
 function extraOf({ account, device, proven }: Progress, { wrongCodes }: Attempt): Extra {
   const extra = {
-    ...account.extra,
+    ...ofAccount(account.extra),
     username: account.username,
     status: account.status,
     ...device,
@@ -92,3 +93,9 @@ function extraOf({ account, device, proven }: Progress, { wrongCodes }: Attempt)
   if (fault !== null) throw new Error(`the extra data of account ${account.id} ${fault}`)
   return extra
 }
+
+/** What only the gateway says about a session. A column of this name, such as the provider of a user, means something else. */
+const OWN_KEYS: ReadonlySet<string> = new Set([PROVIDER, PROVIDER_SESSION, WRONG_CODES, ...VERSION_KEYS])
+
+const ofAccount = (extra: Extra): Extra =>
+  Object.fromEntries(Object.entries(extra).filter(([name]) => !OWN_KEYS.has(name)))
