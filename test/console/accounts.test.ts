@@ -89,6 +89,31 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('an edit of the name keeps roles and permissions with spaces and commas in them', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const rights = { roles: ['Site Admin', 'Site'], permissions: ['a, b', 'read orders (all)', 'orders'] }
+    const account = await add(rights)
+    const token = await fixture.signIn(account.username, PASSWORD)
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    const row = await find(page, account)
+    await row.getByRole('button', { name: 'Edit' }).click()
+    await page.fill('#account-nickname', 'Renamed')
+    await confirm(page)
+    await row.filter({ hasText: 'Renamed' }).waitFor()
+    t.ok(await isLive(fixture, token))
+    await row.getByRole('button', { name: 'Edit' }).click()
+    await page.fill('#account-permissions', 'read orders (all), a, b stock')
+    await confirm(page)
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    const { data } = await fixture
+      .get(`/api/v1/sys/account/detail?id=${account.id}`, await fixture.signIn())
+      .then(answer => answer.json())
+    t.match(data, { nickname: 'Renamed', roles: rights.roles })
+    t.same(data.permissions, ['read orders (all)', 'a, b', 'stock'])
+  })
+
   t.test('an administrator adds a service account, and is offered no password or second factor to reset', async t => {
     const visitor = await visit(t)
     const { page } = visitor

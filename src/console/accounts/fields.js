@@ -41,7 +41,7 @@ export function accountFields(account, { roles: known, isOwn = false }) {
     values: () => ({
       nickname: nickname.value.trim(),
       roles: roles.values(),
-      permissions: listOf(permissions.value),
+      permissions: listOf(permissions.value, account.permissions),
       status: status.value,
     }),
   }

@@ -1,7 +1,7 @@
 import { get } from '../api.js'
 import { h } from '../elements/dom.js'
 import { choice, field, textInput } from '../elements/forms.js'
-import { t } from '../language/language.js'
+import { escaped, t } from '../language/language.js'
 
 /** @typedef {{ name: string, permissions: string[], grantable: boolean }} Role A role that the gateway knows. */
 
@@ -38,7 +38,7 @@ export function roleChoice(held, known) {
 
   function warn() {
     const isKnown = (/** @type {string} */ role) => held.includes(role) || known.some(({ name }) => name === role)
-    const unknown = listOf(others.value).filter(role => !isKnown(role))
+    const unknown = listOf(others.value, held).filter(role => !isKnown(role))
     warning.hidden = unknown.length === 0
     confirmation.hidden = warning.hidden
     isMeant.required = !warning.hidden
@@ -63,16 +63,24 @@ export function roleChoice(held, known) {
     values() {
       const chosen = new Set([
         ...offered.flatMap(({ name, box }) => (box.checked ? [name] : [])),
-        ...listOf(others.value),
+        ...listOf(others.value, held),
       ])
       return [...held.filter(role => chosen.has(role)), ...[...chosen].filter(role => !held.includes(role))]
     },
   }
 }
 
-/** @param {string} text */
-export const listOf = text =>
-  text
-    .split(/[,，、\s]+/)
-    .map(part => part.trim())
-    .filter(part => part !== '')
+/**
+ * The words of a text. What an account holds already stays whole: a role or a permission may have spaces and commas in it.
+ *
+ * @param {string} text
+ * @param {readonly string[]} [held]
+ */
+export function listOf(text, held = []) {
+  const whole = held.filter(one => SEPARATOR.test(one)).sort((one, other) => other.length - one.length)
+  const names = whole.map(one => `(?<![^${SEPARATORS}])${escaped(one)}(?![^${SEPARATORS}])`)
+  return text.match(new RegExp([...names, `[^${SEPARATORS}]+`].join('|'), 'g')) ?? []
+}
+
+const SEPARATORS = ',，、\\s'
+const SEPARATOR = new RegExp(`[${SEPARATORS}]`)

@@ -74,8 +74,15 @@ function valueText(name, value) {
  * @returns {Record<string, string> | null}
  */
 function matched(pattern, text) {
-  const literal = pattern.split(/\{\w+\}/).map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const literal = pattern.split(/\{\w+\}/).map(escaped)
   const names = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => /** @type {string} */ (name))
   const found = new RegExp(`^${literal.join('(.+?)')}$`).exec(text)
   return found === null ? null : Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? '']))
 }
+
+/**
+ * A regular expression of a text.
+ *
+ * @param {string} text
+ */
+export const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
