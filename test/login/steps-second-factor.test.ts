@@ -13,6 +13,7 @@ import {
   PASSWORD,
   reasonOf,
   refusalOf,
+  sourceOf,
 } from '../support/login-fixture.ts'
 
 /* Second factors in the login. What codes are accepted is for test/second-factor. */
@@ -393,4 +394,18 @@ await t.test('log and events name the steps, and no code, secret or ticket', asy
   ])
   const said = JSON.stringify([fixture.lines, fixture.events])
   for (const text of [ticket, secret, uri, qr, wrong, code, ...recovery_codes]) t.notOk(said.includes(text))
+})
+
+t.test('a second factor that no step here can prove is refused at once, and no password stands in for it', async t => {
+  const ann = account('Ann', { secondFactor: `${'a'.repeat(12)}.${'b'.repeat(80)}` })
+  const { updates, ...source } = sourceOf([ann, account('Ben')])
+  const withoutFactors = { ...source, updates: { ...updates!, can: new Set(['password'] as const) } }
+  for (const one of [source, withoutFactors]) {
+    const fixture = await openLoginFixture({ source: one, secondFactorFor: 'optional' })
+    t.teardown(() => fixture.close())
+    t.equal(fixture.login.secondFactor, undefined)
+    t.equal(await fixture.attempt('ann', PASSWORD), 'FACTOR_REQUIRED')
+    t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('ben', PASSWORD), 'granted')
+  }
 })

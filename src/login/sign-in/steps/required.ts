@@ -17,8 +17,8 @@ export interface RequiredOptions {
 
 /**
  * The second factor comes before the password. An account whose source cannot store a new password signs in without that
- * step: its password is changed elsewhere. An account that must have a second factor, and whose source cannot store one, is
- * refused with `FACTOR_REQUIRED`. Where the source stores both but cannot do so now, the login is refused before the step, with
+ * step: its password is changed elsewhere. An account that has or must have a second factor, and whose source cannot store one, is
+ * refused with `FACTOR_REQUIRED`: there is no step for it. Where the source stores both but cannot do so now, the login is refused before the step, with
  * `ACCOUNTS_UNWRITABLE`.
  */
 export function createRequired({ accounts, factors, maxAge, clock }: RequiredOptions): Required {
@@ -30,9 +30,10 @@ export function createRequired({ accounts, factors, maxAge, clock }: RequiredOpt
     maxAge !== 'off' && clock.now() - passwordChangedAt >= maxAge
 
   function factorStep(account: Account): Step | null {
-    if (factors.isAsked(account)) return 'second-factor'
-    if (!factors.isRequired(account)) return null
+    const isAsked = factors.isAsked(account)
+    if (!isAsked && !factors.isRequired(account)) return null
     if (!factors.canSetUp) throw new Refusal('FACTOR_REQUIRED')
+    if (isAsked) return 'second-factor'
     refuseUnwritable(accounts.updates)
     return 'second-factor-setup'
   }
