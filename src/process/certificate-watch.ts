@@ -68,6 +68,11 @@ function versionOf({ cert, key }: CertificateFiles): string {
 }
 
 function fingerprintOf(file: string): string {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-  return found === undefined ? 'absent' : `${found.ino} ${found.size} ${found.mtimeNs}`
+  try {
+    const { ino, size, mtimeNs } = statSync(file, { bigint: true })
+    return `${ino} ${size} ${mtimeNs}`
+  } catch (fault) {
+    // Whatever stands in the way of a file is a state of it: a folder that was closed must not end the gateway.
+    return (fault as NodeJS.ErrnoException).code ?? 'unknown fault'
+  }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, get } from 'node:https'
 import { join } from 'node:path'
@@ -81,6 +81,21 @@ for (const workers of ['1', '2']) {
     t.same((await load.stop()).failures, [])
   })
 }
+
+t.test('a certificate that cannot be reached ends no process, and is taken when it is back', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const file = join(gateway.folder, 'tls.crt')
+  rmSync(file)
+  symlinkSync('tls.crt', file)
+  const refused = () => gateway.logged('the certificate was not renewed; the previous one stays in use')
+  t.ok(await until(() => refused().length === 1))
+  t.match(refused()[0]?.faults, [{ message: /cannot be read \(ELOOP\)/ }])
+  t.equal(await nameAt(gateway.url), 'one.example')
+
+  rmSync(file)
+  for (const [name, text] of Object.entries(certificateFor('two.example'))) gateway.write(name, text)
+  t.ok(await until(async () => (await nameAt(gateway.url)) === 'two.example'))
+})
 
 t.test('a worker that comes after a faulty renewal has the certificate of the others', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
