@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { serveInTurn } from '../../src/http/server/connection/connection.ts'
 import { createDrain } from '../../src/http/server/drain.ts'
 import { until } from '../support/until.ts'
 
@@ -52,6 +53,25 @@ t.test('during a drain a kept connection gets its answer with Connection: close'
   client.socket.write(ASK)
   t.ok(await until(() => client.isEnded))
   t.match(client.heard, /^HTTP\/1\.1 200 .*connection: close.*answer/is)
+  await drained
+})
+
+t.test('the last request that is in progress when a drain begins gets its answer with Connection: close', async t => {
+  const finish: (() => void)[] = []
+  const { server, drain, connected } = await openServer(
+    t,
+    (_request, response) => void finish.push(() => response.end('answer')),
+  )
+  serveInTurn(server)
+  const client = await connected()
+  client.socket.write(ASK + ASK)
+  t.ok(await until(() => finish.length === 1))
+  const drained = drain(10 * GRACE, null)
+  finish[0]!()
+  t.ok(await until(() => finish.length === 2))
+  finish[1]!()
+  t.ok(await until(() => client.isEnded))
+  t.match(client.heard, /^HTTP\/1\.1 200 .*connection: keep-alive.*answerHTTP\/1\.1 200 .*connection: close.*answer$/is)
   await drained
 })
 

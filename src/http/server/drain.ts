@@ -6,8 +6,8 @@ import { connectionOf } from './connection/connection.ts'
 const SWEEP_INTERVAL = 100
 
 /**
- * Lets a server end without failing a request. It stops accepting at once; every answer from then on says `Connection:
- * close`; connections that stayed idle for `grace` milliseconds are closed, and with them those that never requested
+ * Lets a server end without failing a request. It stops accepting at once; every answer that begins from then on says
+ * `Connection: close`; connections that stayed idle for `grace` milliseconds are closed, and with them those that never requested
  * anything. After `limit` milliseconds requests in progress are cut off; WebSockets are not. Resolves when no connection is
  * left, and returns whether every request had finished. With `null` none is cut off.
  */
@@ -29,6 +29,7 @@ export function createDrain(server: Server): Drain {
         response.shouldKeepAlive = false
       })
     }
+    for (const socket of sockets) connectionOf(socket)?.announceEnd()
     let sweeper: NodeJS.Timeout | undefined
     const patience = setTimeout(() => {
       endIdle(server, sockets)

@@ -119,6 +119,12 @@ export class ClientConnection {
     this.#isClosing = true
   }
 
+  /** No request is to follow: the last answer says so, unless its head is written. Requests that are held are served before. */
+  announceEnd(): void {
+    const { response } = this.#held.at(-1) ?? this
+    if (response?.headersSent === false) response.shouldKeepAlive = false
+  }
+
   /**
    * Invalid HTTP has arrived. Earlier requests are served first; then `answer` is called. Bytes behind the head of an
    * incomplete request are its body: it fails with `refusal` if it is being served.
