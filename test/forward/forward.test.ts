@@ -344,6 +344,15 @@ t.test('the address is the socket’s, or what a trusted proxy says', async t =>
     'x-forwarded-port': /^\d+$/,
     'x-real-ip': undefined,
   })
+  for (const [proto, scheme, port] of [
+    ['wss', 'https', '443'],
+    ['ws', 'http', '80'],
+    ['https, wss', 'https', '443'],
+  ] as const) {
+    const headers = { ...forged, 'x-forwarded-proto': proto, 'x-forwarded-host': 'shop.example' }
+    await call(trusting.url, { path: C, token: TOKEN.consumer, headers })
+    t.match(last().headers, { 'x-forwarded-proto': scheme, 'x-forwarded-port': port }, `${proto}, as of a WebSocket`)
+  }
 })
 
 t.test('Host is the target’s, or the client’s where it is preserved', async t => {

@@ -206,6 +206,9 @@ t.test('/verify reads the cookie, and names the sign-in to a person who wants a 
   t.equal((await ask('/verify', { cookie, 'sec-websocket-key': 'x' })).status, 403, 'a handshake')
   const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'wiki.example', origin: 'https://wiki.example' }
   t.equal((await ask('/verify', { cookie, ...proxied }, 'POST')).status, 200, 'as the proxy names the host')
+  const handshake = { cookie, ...proxied, 'x-forwarded-proto': 'wss', 'sec-websocket-key': 'x' }
+  t.equal((await ask('/verify', handshake)).status, 200, 'a handshake, as Traefik names its scheme')
+  t.equal((await ask('/verify', { ...handshake, origin: 'http://wiki.example' })).status, 403)
 
   const signIn = '/sign-in/b/?to=%2Fwiki%2Fa%3Fb%3Dc'
   t.match(await ask('/verify', navigation), { status: 401, headers: { 'x-sign-in': signIn } })

@@ -15,6 +15,7 @@ import { type Observer, observe } from './count-and-log.ts'
 import { createErrorHandler, type Envelopes, type ErrorHandlerOptions } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
 import { removePorts } from './forwarded-addresses.ts'
+import { nameHttp } from './forwarded-protocol.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
@@ -98,6 +99,7 @@ export function createServer({
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     removePorts(request.raw)
+    nameHttp(request.raw)
     ignoreUnreadableType(request)
     done()
   })
