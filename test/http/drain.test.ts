@@ -115,6 +115,15 @@ t.test('a drain waits for requests in progress', async t => {
   t.match(client.heard, 'the end')
 })
 
+t.test('a connection that is idle when the time is over was no request in progress', async t => {
+  const { drain, connected } = await openServer(t)
+  const client = await connected()
+  client.socket.write(ASK)
+  t.ok(await until(() => client.heard.endsWith('answer')))
+  t.equal(await drain(10 * GRACE, GRACE), true)
+  t.ok(await until(() => client.isEnded))
+})
+
 t.test('requests in progress are cut off when the time is over, and WebSockets are not', async t => {
   const { server, drain, connected } = await openServer(t, () => undefined)
   server.on('upgrade', (_request, socket) => {

@@ -40,8 +40,10 @@ export function createDrain(server: Server): Drain {
       limit === null
         ? undefined
         : setTimeout(() => {
+            endIdle(server, sockets)
+            const inProgress = [...sockets].filter(({ destroyed }) => !destroyed)
             server.closeAllConnections()
-            inTime = ![...sockets].some(socket => socket.destroyed)
+            inTime = !inProgress.some(({ destroyed }) => destroyed)
           }, limit)
     // The `close` of an HTTP server would cut idle connections off at once, and with them the requests on their way.
     await new Promise(closed => NetServer.prototype.close.call(server, closed))
