@@ -115,6 +115,25 @@ t.test('a drain waits for requests in progress', async t => {
   t.match(client.heard, 'the end')
 })
 
+t.test('an answer that is written goes on to a client that is still reading it', async t => {
+  const whole = 32 * 1024 * 1024
+  const { server, drain, connected } = await openServer(
+    t,
+    (_request, response) => void response.end(Buffer.alloc(whole, 'x')),
+  )
+  serveInTurn(server)
+  const [slow, silent] = [await connected(), await connected()]
+  slow.socket.write(ASK)
+  t.ok(await until(() => slow.heard !== ''))
+  slow.socket.pause()
+  const drained = drain(0, null)
+  t.ok(await until(() => silent.isEnded), 'idle connections have been closed')
+  slow.socket.resume()
+  t.ok(await until(() => slow.isEnded))
+  t.equal(slow.heard.length - slow.heard.indexOf('xxx'), whole)
+  t.equal(await drained, true)
+})
+
 t.test('a connection that is idle when the time is over was no request in progress', async t => {
   const { drain, connected } = await openServer(t)
   const client = await connected()

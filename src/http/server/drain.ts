@@ -55,7 +55,8 @@ export function createDrain(server: Server): Drain {
 }
 
 function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {
-  server.closeIdleConnections()
+  // To the server one counts as idle as soon as its answer is written, although its client still reads. Idle ones can wait for it.
+  if (![...sockets].some(socket => connectionOf(socket)?.isDelivering)) server.closeIdleConnections()
   // To the server one that has not sent a byte counts as busy with its first request, and one as busy whose request is
   // answered, while the rest of a body arrives that nothing reads.
   for (const socket of sockets) {

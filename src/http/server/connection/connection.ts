@@ -59,6 +59,11 @@ export class ClientConnection {
     return this.#response?.writableFinished === true && this.#request?.complete === false
   }
 
+  /** Whether the last answer is written, and the client has not accepted all of it. */
+  get isDelivering(): boolean {
+    return this.#response?.writableEnded === true && !this.#response.writableFinished
+  }
+
   get isForwarded(): boolean {
     return this.#isForwarded
   }
