@@ -176,6 +176,14 @@ const FAULTS: [title: string, yaml: string, fault: RegExp, files?: Record<string
     /\[0\]\.second_factor: is own, but login\.second_factor\.for is off/,
   ],
   [
+    'a second factor of its own on a side without a route for codes',
+    yamlOf([{ ...SHOP, second_factor: 'own' }], {
+      browser: { consumer: 'on' },
+      login: { second_factor: { for: 'all' } },
+    }),
+    /\[0\]\.second_factor: is own, and the gateway has no accounts of consumers, and so no route for their codes/,
+  ],
+  [
     'accounts of claims where rights come from accounts',
     yamlOf([STAFF], { rest: { permissions: { source: 'accounts' } } }),
     /\[0\]\.account: is claims, whose users have no rights with permissions\.source: accounts/,

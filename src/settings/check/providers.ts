@@ -83,9 +83,17 @@ function checkAccount(provider: ProviderSettings, settings: DecodedSettings, rep
     )
 }
 
-function checkFactor({ second_factor }: ProviderSettings, { login }: DecodedSettings, report: Report): void {
-  if (second_factor === 'own' && login.second_factor.for === 'off')
+function checkFactor({ second_factor, side }: ProviderSettings, settings: DecodedSettings, report: Report): void {
+  const demanded = settings.login.second_factor.for
+  if (second_factor !== 'own') return
+  if (demanded === 'off')
     report(['second_factor'], 'is own, but login.second_factor.for is off: no login needs a code; set one of the two')
+  // The routes of the steps belong to a login that is served here.
+  else if (demanded !== 'optional' && side === 'consumer' && !servesLogin(settings, 'CONSUMER'))
+    report(
+      ['second_factor'],
+      'is own, and the gateway has no accounts of consumers, and so no route for their codes; set login.consumer, or use provider',
+    )
 }
 
 /** Users of providers keep their session in a cookie. Without a password and without a provider no user can sign in. */
