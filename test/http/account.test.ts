@@ -111,6 +111,23 @@ for (const [profile, store] of [
     }
 
     t.test(
+      'a user who was renamed meanwhile keeps the own account, and another one who got the name has it not',
+      async t => {
+        const renamed = { ...JANE, id: 'u-renamed', username: 'before' }
+        write(fixture, renamed)
+        const token = await signIn(fixture, PASSWORD, 'b', 'before')
+        write(fixture, { ...renamed, username: 'after' })
+        write(fixture, { ...JANE, id: 'u-heir', username: 'before', nickname: 'Heir' })
+        const shown = async () => (await fixture.get('/api/v1/b/account', token)).json().data
+        t.ok(await until(async () => (await shown()).username === 'after'))
+        t.match(await shown(), { user_id: 'u-renamed', nickname: 'Jane D', can: ['password', 'second-factor'] })
+        t.match((await change(fixture, token, PASSWORD, NEXT)).json(), { code: 200, data: { ended: 0 } })
+        t.ok(await signIn(fixture, NEXT, 'b', 'after'))
+        t.ok(await signIn(fixture, PASSWORD, 'b', 'before'))
+      },
+    )
+
+    t.test(
       'a wrong current password is refused in the words of the login, and locks the name at the login',
       async t => {
         write(fixture, { ...JANE, id: 'u-guessed', username: 'guessed' })

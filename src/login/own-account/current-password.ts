@@ -1,6 +1,8 @@
 import { type Account, type AccountSource, findPerson, type SourceLogin } from '../../account/source.ts'
+import { versionsIn } from '../../account/version.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Origin, Publish } from '../../event/event.ts'
+import type { SessionRecord } from '../../session/record.ts'
 import { eventNames } from '../../side/event-names.ts'
 import type { Session, Side } from '../../side/side.ts'
 import { publishFailure } from '../protection/failure-event.ts'
@@ -10,7 +12,7 @@ import type { Sm2 } from '../sm2/sm2.ts'
 
 export interface CurrentPasswordOptions {
   side: Pick<Side, 'type' | 'checkDisable'>
-  accounts: Pick<AccountSource, 'find' | 'verify'>
+  accounts: Pick<AccountSource, 'find' | 'verify' | 'changes'>
   sm2: Pick<Sm2, 'decrypt'>
   lockout: Pick<Lockout, 'checkAddress' | 'subject' | 'counted'>
   rateLimit: RateLimit
@@ -33,9 +35,17 @@ export interface CurrentPassword {
 export function createCurrentPassword(options: CurrentPasswordOptions): CurrentPassword {
   const { side, accounts, sm2, lockout, rateLimit, publish } = options
 
+  /** A source that knows its accounts by their ids knows the present name of one that was renamed since the session began. */
+  function nameOf({ user_id, extra }: SessionRecord): string | null {
+    const { username } = extra
+    if (typeof username !== 'string') return null
+    const isOfSource = versionsIn(extra).length > 0
+    return (isOfSource ? accounts.changes?.accountOf(user_id)?.username : undefined) ?? username
+  }
+
   async function accountOf({ record }: Session, asked?: SourceLogin): Promise<Account | null> {
-    const { username } = record.extra
-    const account = typeof username === 'string' ? await findPerson(accounts, username, asked) : null
+    const name = nameOf(record)
+    const account = name === null ? null : await findPerson(accounts, name, asked)
     return account?.id === record.user_id && account.status === 'ACTIVE' ? account : null
   }
 
