@@ -117,7 +117,7 @@ for (const [profile, store] of [
         write(fixture, renamed)
         const token = await signIn(fixture, PASSWORD, 'b', 'before')
         write(fixture, { ...renamed, username: 'after' })
-        write(fixture, { ...JANE, id: 'u-heir', username: 'before', nickname: 'Heir' })
+        write(fixture, { ...JANE, id: 'u-heir', username: 'before' })
         const shown = async () => (await fixture.get('/api/v1/b/account', token)).json().data
         t.ok(await until(async () => (await shown()).username === 'after'))
         t.match(await shown(), { user_id: 'u-renamed', nickname: 'Jane D', can: ['password', 'second-factor'] })
