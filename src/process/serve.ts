@@ -89,6 +89,8 @@ async function serve({ settings, workers, certificate, changes, needsStore }: Or
 
 async function close({ handover, drain }: OrderOf<'close'>): Promise<void> {
   isClosing = true
+  // What is still being opened cannot be closed.
+  if (gateway === null) dieAtExit()
   const inTime = (await gateway?.close({ grace: IDLE_GRACE, handover, drain })) ?? true
   // The primary keeps counting this worker's metrics.
   await count().catch(() => undefined)

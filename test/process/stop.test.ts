@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { RECORDS_LIMIT } from '../../src/gateway/close-limits.ts'
 import { endLimit, IDLE_GRACE } from '../../src/process/orders.ts'
 import { generateSecret } from '../../src/settings/secrets.ts'
+import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { call } from '../support/client.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
@@ -155,6 +156,20 @@ t.test('a client that connects during the shutdown is refused at once', async t 
   for (const answer of answers) answer()
   for (const { text } of await Promise.all(pending)) t.equal(text, 'released')
   t.equal(await ended, 0)
+})
+
+t.test('workers that open their store when the gateway stops end at once, without waiting for it', async t => {
+  const gateway = await startSupervised(t)
+  // The store is opened when no process changes it, and until then it is being opened.
+  const store = join(gateway.folder, 'data', 'sessions.mdb')
+  writeFileSync(join(`${store}-processes`, ownFileName('changing')), '1')
+  process.kill(gateway.child.pid!, 'SIGHUP')
+  t.ok(await until(() => readdirSync(`${store}-opening`).length > 0))
+  const workers = gateway.workers()
+  t.equal(await gateway.end('SIGTERM'), 0)
+  t.ok(await until(() => workers.every(isGone)))
+  const [{ err }] = gateway.logged('not reloaded; the gateway continues with the previous configuration') as [any]
+  t.match(err.message, 'a worker ended with SIGKILL before it answered', 'an exit could wait for the store for ever')
 })
 
 t.test('without their primary workers end', async t => {
