@@ -22,8 +22,9 @@ export interface BeginOptions {
   timestamps: TimestampFormat
   /** Lifetime of a session in seconds. */
   expireSeconds: number
+  /** Without the policies: a renewal by use, at the same time, could take the place of the requested one. */
   live: Pick<LiveSessions, 'sessionOf'>
-  policy: Pick<Policy, 'firstExpiry' | 'entered'>
+  policy: Pick<Policy, 'firstExpiry' | 'entered' | 'noteRenewal' | 'renewedExpiry'>
   /** Refuses an id that is locked after failed logins. */
   checkLock(userId: string): Promise<void>
   publish(event: Omit<SessionEvent, 'type'>): void
@@ -96,8 +97,10 @@ export function createBegin({
     const session = await live.sessionOf(request)
     if (session === null) return false
     const { user_id: userId, extra } = session.record
-    const expiresAt = Math.min(clock.now() + seconds * 1000, latestEndIn(extra))
-    if (!(await store.renew(type, userId, session.token, expiresAt))) return false
+    const end = Math.min(clock.now() + seconds * 1000, latestEndIn(extra))
+    // First: a use of the session that comes after the renewal must find it.
+    if (!(await policy.noteRenewal(session, end))) return false
+    if (!(await store.renew(type, userId, session.token, policy.renewedExpiry(end)))) return false
     publish({ event: 'renew', login_id: userId, jti: session.claims.jti, seconds, ...origin })
     return true
   }

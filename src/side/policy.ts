@@ -9,7 +9,7 @@ import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
-import { latestEndIn, lifetimeIn } from './lifetime.ts'
+import { latestEndIn, lifetimeIn, renewedEndIn, withRenewedEnd } from './lifetime.ts'
 import type { Session } from './live.ts'
 import { Limit } from './oldest-tokens.ts'
 
@@ -51,10 +51,17 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
-  const { lifetimeOf, expiryOf } = createExpiry(policy, clock, options.expireSeconds)
+  const { lifetimeOf, expiryOf, whileUsed } = createExpiry(policy, clock, options.expireSeconds)
 
   return {
     lifetimeOf,
+    /** Notes the end that a renewal sets, where the use of a session moves ends. `false` when it has ended. */
+    noteRenewal: async ({ token, record }: Pick<Session, 'token' | 'record'>, end: number): Promise<boolean> =>
+      interval === 'off' ||
+      store.replaceRecord(type, record.user_id, token, { ...record, extra: withRenewedEnd(record.extra, end) }),
+
+    /** When a session will end that is renewed now until then, if it is not used. */
+    renewedExpiry: whileUsed,
 
     /** When a session that begins now will end if it is not used. */
     firstExpiry: (extra: Extra): number => expiryOf(clock.now(), extra),
@@ -111,11 +118,15 @@ function createExpiry({ auto_renew: renews, idle_timeout: idle }: SessionPolicy,
   function expiryOf(begun: number, extra: Extra): number {
     const now = clock.now()
     const lifetime = (lifetimeIn(extra) ?? expireSeconds) * 1000
-    const full = Math.min((renews === 'off' ? begun : now) + lifetime, latestEndIn(extra))
-    return idle === 'off' ? full : Math.min(full, now + idle)
+    const renewedEnd = renewedEndIn(extra)
+    const full = renews === 'off' ? (renewedEnd ?? begun + lifetime) : Math.max(now + lifetime, renewedEnd ?? 0)
+    return whileUsed(Math.min(full, latestEndIn(extra)))
   }
 
-  return { lifetimeOf, expiryOf }
+  /** When a session ends whose lifetime ends then, if it is not used from now on. */
+  const whileUsed = (end: number): number => (idle === 'off' ? end : Math.min(end, clock.now() + idle))
+
+  return { lifetimeOf, expiryOf, whileUsed }
 }
 
 export type Policy = ReturnType<typeof createPolicy>

@@ -56,6 +56,7 @@ export function createSide(options: SideOptions) {
   }
   const live = createLiveSessions({ ...reading, used: bothOf(policy.used, options.used) })
   const unused = createLiveSessions({ ...reading, used: () => null })
+  const renewing = createLiveSessions({ ...reading, used: bothOf(() => null, options.used) })
   const { headerName, getTokenValue, authenticate, whyEnded, sessionOf } = live
   return {
     type,
@@ -68,7 +69,13 @@ export function createSide(options: SideOptions) {
     /** As `find` and `authenticate`, for an explanation: the session does not count as used, so it is not renewed. */
     inspect: unused.find,
     inspectForGate: unused.authenticate,
-    ...createBegin({ ...options, live, policy, checkLock, publish: event => options.publish({ ...event, type }) }),
+    ...createBegin({
+      ...options,
+      live: renewing,
+      policy,
+      checkLock,
+      publish: event => options.publish({ ...event, type }),
+    }),
     ...createEnd({ ...options, live, confirmed, noteOf }),
     /** How long a session with this `extra` lives from now on if it begins or is renewed now, in seconds. */
     lifetimeOf: policy.lifetimeOf,

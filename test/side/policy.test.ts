@@ -127,6 +127,7 @@ async function openClock(t: Test, sessions: Record<string, unknown>) {
     business,
     elapse: (seconds: number) => fixture.elapse(seconds * 1000),
     login: (seconds?: number) => consumer.login(undefined, someone(), {}, seconds),
+    renew: (token: string, seconds?: number) => consumer.renewTimeout(asRequest(token), seconds),
     isServed: async (path: string, token: string) => (await fixture.get(path, token)).json().code === undefined,
     /** Whether the session of a token is left so long after a request, which does not wait for the renewal that it brings. */
     async hasAfterUse(token: string, seconds: number): Promise<boolean> {
@@ -195,3 +196,48 @@ t.test('auto_renew gives a session its own lifetime again, a shorter and a longe
   t.notOk(await isServed('/api/v1/c/x', short), 'not for the hour of the others')
   t.ok(await isServed('/api/v1/c/x', long))
 })
+
+t.test(
+  'idle_timeout: a session in use lives as long as a renewal has set, and one that is not in use ends',
+  async t => {
+    const { login, renew, elapse, hasAfterUse, isServed } = await openClock(t, { idle_timeout: '20m' })
+    const [longer, shorter, unused] = [await login(), await login(), await login()]
+    for (const token of [longer, shorter, unused]) t.ok(await hasAfterUse(token, 1200))
+    await elapse(1000)
+    t.ok(await renew(unused))
+    t.ok(await renew(shorter, 300))
+    for (let i = 0; i < 3; i++) {
+      t.ok(await renew(longer))
+      await elapse(1100)
+      t.ok(await hasAfterUse(longer, 1200))
+      for (const token of [shorter, unused]) if (i > 0) t.notOk(await isServed('/api/v1/c/x', token))
+    }
+  },
+)
+
+t.test('auto_renew: the use of a session does not bring nearer the end that a renewal has set', async t => {
+  const { login, renew, elapse, hasAfterUse } = await openClock(t, { auto_renew: '1m' })
+  const token = await login()
+  t.ok(await renew(token, 86_400))
+  await elapse(3000)
+  t.ok(await hasAfterUse(token, 83_400))
+  t.ok(await renew(token, 600))
+  await elapse(300)
+  t.ok(await hasAfterUse(token, 3600), 'its whole lifetime again')
+})
+
+withEveryStore(
+  t,
+  async (t, fixture) => {
+    t.test('a renewal by use does not take the place of the requested one', async t => {
+      const { consumer } = fixture.gateway.sides
+      for (let i = 0; i < 10; i++) {
+        const token = await consumer.login(undefined, someone())
+        t.ok(await consumer.renewTimeout(asRequest(token), MAX_SECONDS))
+        const end = await fixture.store.sessions.tokenExpiresAt('CONSUMER', token)
+        t.ok(end! - fixture.now() > (MAX_SECONDS - 60) * 1000)
+      }
+    })
+  },
+  { config: { sessions: { auto_renew: '1ms' } } },
+)
