@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
-import { MINUTE, record } from './contract-fixture.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { fixture, login, openConnected } from './redis-trial.ts'
 
 /** Seconds that a key has left, as another program would ask. */
@@ -91,6 +91,34 @@ t.test('a record that another program wrote is a session like ours', { skip: wit
   t.equal(await sessions.removeAll('BUSINESS', '42'), 2)
   for (const token of [eternal, brief]) t.equal(await sessions.find('BUSINESS', token), null)
 })
+
+t.test(
+  'a login does not survive a kickout that begins as the count of earlier ones ends',
+  { skip: withoutRedis },
+  async t => {
+    const { server, store } = await fixture(t)
+    const { sessions } = store
+    const other = await openConnected({ url: server.url })
+    t.teardown(() => other.close())
+    await sessions.removeAll('BUSINESS', '1')
+    const client = store.connections.store as unknown as { sessionEnter(...args: unknown[]): Promise<number> }
+    const enter = client.sessionEnter
+    client.sessionEnter = async (...args) => {
+      // A pipeline takes the functions of its client.
+      client.sessionEnter = enter
+      await server.cli('DEL', 'svc:auth:BUSINESS:kicked:1')
+      await other.sessions.removeAll('BUSINESS', '1')
+      return enter.apply(client, args)
+    }
+    const token = freshToken()
+    const end = systemClock.now() + MINUTE
+    t.same(await sessions.add('BUSINESS', token, record('BUSINESS', '1'), end), {
+      admitted: false,
+      disabledUntil: null,
+    })
+    t.equal(await sessions.find('BUSINESS', token), null)
+  },
+)
 
 t.test('an invalid record under the key of a token is not a session', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t)

@@ -128,26 +128,26 @@ if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`
 
+/** `version`: of two changes on one server the later has the higher, in microseconds. */
+export const VERSION = `
+local time = redis.call('TIME')
+local version = time[1] * 1000000 + time[2]
+`
+
 /** How long a kickout is counted, in milliseconds: longer than any login can be under way. */
 const KICKOUT_LIFETIME = 300_000
 
-/** KEYS[1] counter of a user's kickouts. */
-const KICKOUT_COUNT = `
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('PEXPIRE', KEYS[1], ${KICKOUT_LIFETIME}) end
-return count`
+/** KEYS[1] counter of a user's kickouts. It begins with a time: a login that overlaps its end finds another number afterwards. */
+const KICKOUT_COUNT = `${VERSION}
+local first = string.format('%.0f', version)
+if redis.call('SET', KEYS[1], first, 'PX', ${KICKOUT_LIFETIME}, 'NX') then return version end
+return redis.call('INCR', KEYS[1])`
 
 /** KEYS[1] counter of a user's kickouts, ARGV[1] what was counted on another server. */
 const KICKOUT_REPEAT = `
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ${KICKOUT_LIFETIME})
 return 1`
-
-/** `version`: of two changes on one server the later has the higher, in microseconds. */
-export const VERSION = `
-local time = redis.call('TIME')
-local version = time[1] * 1000000 + time[2]
-`
 
 /** KEYS[1] disable record, ARGV[1] timestamp. Answers the end that it replaced (-1 none, -2 no record), and a version. */
 const DISABLE_SET = `${LAST}${VERSION}
