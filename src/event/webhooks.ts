@@ -21,7 +21,7 @@ export interface Receiver {
   secret: string
   /** How long one attempt may take. */
   timeout: number
-  /** How long an event is sent again after its first attempt failed. */
+  /** For how long after it happened an event that was not delivered is sent again. */
   give_up_after: number
 }
 

@@ -27,12 +27,16 @@ export function serviceManagerOf(environment: NodeJS.ProcessEnv, warn: (fault: F
   const isSet = (environment.NOTIFY_SOCKET ?? '') !== ''
   let last: Promise<void> = Promise.resolve()
   let reloads = 0
+  let isStopping = false
   const send = (...variables: string[]): Promise<void> => {
     // One after the other: the last one is what systemd believes.
     if (isSet) last = last.then(() => notify(variables, environment, warn))
     return last
   }
-  const ready = (status: string): Promise<void> => send('READY=1', `STATUS=${status}`)
+  // A reload may end while the gateway stops, which is then the last that systemd is to believe.
+  const ready = async (status: string): Promise<void> => {
+    if (!isStopping) await send('READY=1', `STATUS=${status}`)
+  }
   return {
     ready,
     async reloading(reload, statusAfter) {
@@ -43,7 +47,10 @@ export function serviceManagerOf(environment: NodeJS.ProcessEnv, warn: (fault: F
       if (reloads === 0) await ready(statusAfter(result))
       return result
     },
-    stopping: () => send('STOPPING=1', 'STATUS=stops; finishes the requests in progress'),
+    stopping() {
+      isStopping = true
+      return send('STOPPING=1', 'STATUS=stops; finishes the requests in progress')
+    },
   }
 }
 
