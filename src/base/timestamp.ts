@@ -1,3 +1,5 @@
+import { DAY } from './clock.ts'
+
 /**
  * `created_at` and every other time for people: `YYYY-MM-DD HH:MM:SS` in the configured time zone ("Session token
  * record"). Records of other programs may hold an ISO 8601 form, which is read too.
@@ -5,8 +7,13 @@
 export interface TimestampFormat {
   /** Milliseconds since the epoch as text. */
   write(timestamp: number): string
-  /** Text as milliseconds since the epoch; `null` when it is not a time. A text without an offset is in the configured zone. */
+  /**
+   * Text as milliseconds since the epoch; `null` when it is not a time. A text without an offset is in the configured zone. It is
+   * the first of the two times that a clock shows so, which is set back by an hour in between.
+   */
   read(text: string): number | null
+  /** As `read`, but the last of the two times. */
+  readLast(text: string): number | null
   /** A text of any form that is read, as `write` writes it. `null` when it is not a time. */
   normalize(text: string): string | null
   /** `YYYY-MM-DD` of a timestamp. */
@@ -30,23 +37,27 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
     return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond
   }
 
-  function read(text: string): number | null {
+  /** Every time that a text may mean, the first one first. */
+  function readingsOf(text: string): number[] {
     const parts = FORM.exec(text)
-    if (parts === null) return null
+    if (parts === null) return []
     const [, year, month, day, hour, minute, second, , zone] = parts
     const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
-    if (Number.isNaN(wall)) return null
-    if (zone !== undefined) return wall
-    // Two steps find the offset on both sides of a change of clocks.
-    const guess = wall - offsetAt(wall)
-    const time = Number.isNaN(guess) ? guess : wall - offsetAt(guess)
-    return Number.isNaN(time) ? null : time
+    if (Number.isNaN(wall) || zone !== undefined) return [wall].filter(Number.isFinite)
+    // The offsets on both sides of a change of clocks.
+    const times = [wall - offsetAt(wall - DAY), wall - offsetAt(wall + DAY)].filter(Number.isFinite)
+    const readings = times.filter(time => time + offsetAt(time) === wall)
+    // A clock that is set forward shows none of the times between: then as if it had not been.
+    return readings.length > 0 ? readings : times.slice(0, 1)
   }
+
+  const read = (text: string): number | null => readingsOf(text)[0] ?? null
 
   return {
     write,
     day: timestamp => write(timestamp).slice(0, 'YYYY-MM-DD'.length),
     read,
+    readLast: text => readingsOf(text).at(-1) ?? null,
     normalize(text) {
       // Most records are ours, and a session list reads many of them.
       if (OWN_FORM.test(text)) return text

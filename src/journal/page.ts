@@ -78,8 +78,8 @@ export type JournalPages = ReturnType<typeof createJournalPages>
 export function createJournalPages({ store, recorder, timestamps }: JournalPagesOptions) {
   /** A page. What this process has published is in it. */
   async function page({ cursor, since, until, username, ...query }: JournalQuestion) {
-    const from = timeIn('since', since, timestamps)
-    const to = timeIn('until', until, timestamps)
+    const from = timeIn('since', since, timestamps.read)
+    const to = timeIn('until', until, timestamps.readLast)
     await recorder.flush()
     const { entries, next } = await store.page({
       ...query,
@@ -138,9 +138,9 @@ const shown = (entry: JournalEntry, { username, nickname }: Names, timestamps: T
   trace_id: entry.trace_id ?? null,
 })
 
-function timeIn(field: string, text: string | undefined, timestamps: TimestampFormat): number | undefined {
+function timeIn(field: string, text: string | undefined, read: TimestampFormat['read']): number | undefined {
   if (text === undefined || text === '') return undefined
-  const time = timestamps.read(text)
+  const time = read(text)
   if (time === null) throw invalid(field, 'must be a time: YYYY-MM-DD HH:MM:SS or ISO 8601')
   return time
 }

@@ -7,7 +7,7 @@ type Dated = Pick<StoredToken, 'token'> & { record: Pick<SessionRecord, 'created
 /**
  * The creation time of sessions: every store reads `created_at` here. Other programs write other forms and zones, so
  * the texts themselves are never compared. Nor are the times that they show: a clock that is set back shows an hour twice, and an
- * operator can choose another zone while sessions live. So `iat` decides where both are one time in any zone.
+ * operator can choose another zone while sessions live. There `iat` decides, which is the same in every zone.
  */
 export interface Ages {
   /** The creation as `YYYY-MM-DD HH:MM:SS` in the configured zone; `''` if it is unknown. */
@@ -31,8 +31,7 @@ export function createAges(timestamps: TimestampFormat = createTimestampFormat('
 
   function createdMs(session: Dated): number | null {
     const text = createdAt(session)
-    const { iat } = issueOf(session.token)
-    return isOneTime(text, iat) ? iat * 1000 : timestamps.read(text)
+    return inSomeZone(text, issueOf(session.token).iat * 1000) ?? timestamps.read(text)
   }
 
   return {
@@ -42,19 +41,19 @@ export function createAges(timestamps: TimestampFormat = createTimestampFormat('
   }
 }
 
-/** Seconds by which the times of one login differ: it reads the clock for each. */
-const SAME_LOGIN = 2
-/** All offsets of zones are multiples of it, in seconds. */
-const QUARTER_HOUR = 900
-/** The largest difference between two zones, in seconds. */
-const MAX_OFFSET = 26 * 3600
+/** By how much the times of one login differ, in milliseconds: it reads the clock for each. */
+const SAME_LOGIN = 2000
+/** All offsets of zones are multiples of it, in milliseconds. */
+const QUARTER_HOUR = 900_000
+/** No zone has a larger offset, in milliseconds. */
+const MAX_OFFSET = 16 * 3_600_000
 
-/** Whether a clock in some zone shows this text at `iat`. */
-function isOneTime(text: string, iat: number): boolean {
-  if (iat === 0) return false
-  const offset = Date.parse(`${text.replace(' ', 'T')}Z`) / 1000 - iat
-  const rest = Math.abs(offset - Math.round(offset / QUARTER_HOUR) * QUARTER_HOUR)
-  return Math.abs(offset) <= MAX_OFFSET && rest <= SAME_LOGIN
+/** The time of a text in the zone whose clock shows it at `iat`; `null` if there is none. */
+function inSomeZone(text: string, iat: number): number | null {
+  const shown = Date.parse(`${text.replace(' ', 'T')}Z`)
+  const offset = Math.round((shown - iat) / QUARTER_HOUR) * QUARTER_HOUR
+  const isOneLogin = Math.abs(shown - iat - offset) <= SAME_LOGIN && Math.abs(offset) <= MAX_OFFSET
+  return isOneLogin && iat > 0 ? shown - offset : null
 }
 
 /** Numbers of equal length sort as texts. */
