@@ -17,9 +17,9 @@ export interface RequiredOptions {
 
 /**
  * The second factor comes before the password. An account whose source cannot store a new password signs in without that
- * step: its password is changed elsewhere. An account that has or must have a second factor, and whose source cannot store one, is
- * refused with `FACTOR_REQUIRED`: there is no step for it. Where the source stores both but cannot do so now, the login is refused before the step, with
- * `ACCOUNTS_UNWRITABLE`.
+ * step: its password is changed elsewhere. An account that has or must have a second factor, and whose source cannot store one,
+ * is refused with `FACTOR_REQUIRED`: there is no step for it. Where the source stores both but cannot do so now, the login is
+ * refused before the step, with `ACCOUNTS_UNWRITABLE`.
  */
 export function createRequired({ accounts, factors, maxAge, clock }: RequiredOptions): Required {
   const canChangePassword = accounts.updates?.can.has('password') === true

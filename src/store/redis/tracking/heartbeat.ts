@@ -13,7 +13,10 @@ export interface KeyListener {
   clear(): void
   /** Announcements may be missed, until the next proof is completed. */
   switchOff(): void
-  /** Begins a proof that every change until now is known; the answered function completes it, and says until when it holds, by `Clock.elapsed`. */
+  /**
+   * Begins a proof that every change until now is known; the answered function completes it, and says until when it holds, by
+   * `Clock.elapsed`.
+   */
   beginProof(): (until: number) => void
 }
 
