@@ -7,6 +7,7 @@ import type { Meter } from '../metrics/meter.ts'
 import { type Extra, type SessionRecord, textsOf } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Session, Side } from '../side/side.ts'
+import { isYoung } from '../token/jwt.ts'
 
 /** Users whose last question is remembered; beyond it the one that was asked about first is asked about again. */
 const MAX_REMEMBERED = 100_000
@@ -106,12 +107,6 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
       await Promise.all(underWay)
     },
   }
-}
-
-/** Whether a session was made within the last `interval`. One of before the clock was set back seems to be of the future. */
-function isYoung({ iat }: Session['claims'], interval: number, now: number): boolean {
-  const age = now - iat * 1000
-  return age >= 0 && age < interval
 }
 
 /** The name by which a session asks; `null` for one that asks nothing. */

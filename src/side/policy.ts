@@ -7,7 +7,7 @@ import type { LoginType } from '../session/sides.ts'
 import type { Ages } from '../store/age.ts'
 import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
-import type { Jwt } from '../token/jwt.ts'
+import { isYoung, type Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
 import { latestEndIn, lifetimeIn, renewedEndIn, withRenewedEnd } from './lifetime.ts'
 import type { Session } from './live.ts'
@@ -89,13 +89,13 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
      */
     used({ token, claims, record }: Session): number | null {
       if (interval === 'off') return null
-      const now = clock.now()
-      const last = renewed.get(token) ?? claims.iat * 1000
-      if (now - last < interval) return null
+      const now = clock.elapsed()
+      const last = renewed.get(token)
+      if (last === undefined ? isYoung(claims, interval, clock.now()) : now - last < interval) return null
       if (renewed.size >= MAX_REMEMBERED) renewed.clear()
       renewed.set(token, now)
       const expiresAt = expiryOf(claims.iat * 1000, record.extra)
-      if (expiresAt <= now) return null
+      if (expiresAt <= clock.now()) return null
       // A failing store is reported to the requests that need it; this request was answered.
       store.renew(type, record.user_id, token, expiresAt).catch(fault => {
         renewed.delete(token)

@@ -9,6 +9,12 @@ export interface Claims {
   iat: number
 }
 
+/** Whether a token was issued within the last `interval` milliseconds. One of before a clock was set back seems to be of the future. */
+export function isYoung({ iat }: Claims, interval: number, now: number): boolean {
+  const age = now - iat * 1000
+  return age >= 0 && age < interval
+}
+
 /** The needed part of the JWS library. `verify` throws if the signature or the algorithm does not match. */
 export interface Signer {
   sign(claims: Claims): string

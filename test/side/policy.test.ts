@@ -126,6 +126,7 @@ async function openClock(t: Test, sessions: Record<string, unknown>) {
   return {
     business,
     elapse: (seconds: number) => fixture.elapse(seconds * 1000),
+    setBack: (seconds: number) => fixture.setBack(seconds * 1000),
     login: (seconds?: number) => consumer.login(undefined, someone(), {}, seconds),
     renew: (token: string, seconds?: number) => consumer.renewTimeout(asRequest(token), seconds),
     isServed: async (path: string, token: string) => (await fixture.get(path, token)).json().code === undefined,
@@ -171,6 +172,16 @@ t.test('idle_timeout ends a session with a lifetime of its own, too, and does no
   t.ok(await hasAfterUse(used, 200))
   await elapse(400)
   t.notOk(await isServed('/api/v1/c/x', used))
+})
+
+t.test('idle_timeout: the end of a session in use moves as often where the clock is set back', async t => {
+  const { login, elapse, setBack, hasAfterUse } = await openClock(t, { idle_timeout: '10m' })
+  const token = await login()
+  setBack(200)
+  t.ok(await hasAfterUse(token, 600))
+  await elapse(100)
+  setBack(200)
+  t.ok(await hasAfterUse(token, 600))
 })
 
 t.test('auto_renew: a session in use outlives its first lifetime', async t => {

@@ -71,6 +71,8 @@ export interface Fixture {
   now(): number
   /** Lets so many milliseconds pass for every expiry, without waiting. */
   elapse(ms: number): Promise<void>
+  /** Sets the gateway's clock back by so many milliseconds. */
+  setBack(ms: number): void
 }
 
 /** ARGV[1] milliseconds: brings the end of every key nearer. */
@@ -208,6 +210,9 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
       // Redis has a clock of its own.
       if (redis === null) clock.ahead += ms
       else await redis.cli('EVAL', BRING_ENDS_NEARER, '0', String(ms))
+    },
+    setBack(ms) {
+      clock.setBack += ms
     },
     async close() {
       await gateway.close()
