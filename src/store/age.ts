@@ -48,7 +48,7 @@ const QUARTER_HOUR = 900_000
 /** No zone has a larger offset, in milliseconds. */
 const MAX_OFFSET = 16 * 3_600_000
 
-/** The time of a text in the zone whose clock shows it at `iat`; `null` if there is none. */
+/** The time of a text in the zone whose clock shows it at `iat`; `null` where no clock does. */
 function inSomeZone(text: string, iat: number): number | null {
   const shown = Date.parse(`${text.replace(' ', 'T')}Z`)
   const offset = Math.round((shown - iat) / QUARTER_HOUR) * QUARTER_HOUR
