@@ -151,14 +151,21 @@ for (const height of SIZES) {
   )
 }
 
+/** Where a line meets the edge of the stripe, one of 1800 pictures has a pixel that is darker with it. Two lines of ink make 7 to 28. */
+const AT_EDGES = 3
+
 t.test('the only lines through characters are of the paper, and leave most of them', async t => {
+  const shares: number[] = []
   for (const text of TEXTS) {
     const svg = captchaSvg(text)
     const whole = readable(without(svg, 'cuts').replace('</svg>', '<path class="cuts"/></svg>')).seen
     const left = readable(svg).seen
-    t.ok(share(left, whole) >= 0.8 && share(left, whole) < 1, `${text}: ${share(left, whole).toFixed(2)}`)
-    t.equal(left.filter((isSeen, at) => isSeen && !whole[at]).length, 0, 'nothing beside characters is as dark')
+    shares.push(share(left, whole))
+    t.ok(shares.at(-1)! >= 0.8, `${text}: ${shares.at(-1)!.toFixed(2)}`)
+    const beside = left.filter((isSeen, at) => isSeen && !whole[at]).length
+    t.ok(beside <= AT_EDGES, `nothing beside characters is as dark: ${beside}`)
   }
+  t.ok(Math.max(...shares) <= 1 && Math.min(...shares) < 0.98, 'and they go through them')
 })
 
 t.test('in a stripe the colours are exchanged, so no single brightness is the text', async t => {
