@@ -48,7 +48,7 @@ export class Exchange implements Receiver, Source {
   /** The upstream has sent everything, and the rest of it is in the backlog. */
   #isLeftToClient = false
   #awaitsBody = false
-  /** Whether the head of an answer has arrived: from then on the request is not sent again. */
+  /** Whether the head of an answer has arrived, and is held back: then the request is not sent again, as after a head that is written. */
   protected hasHead = false
   /** How many early hints may still be passed on. */
   #hintsLeft = MAX_HINTS
