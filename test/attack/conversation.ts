@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { PATIENCE } from '../support/until.ts'
 import { HttpReader, isInformational, type Message } from './http-reader.ts'
 
 /** What came back on one connection. */
@@ -15,13 +16,11 @@ export interface ConverseOptions {
   methods: readonly string[]
   /** Answers after which nothing more is waited for; without it the other end has to close. */
   enough?: number
-  /** Longest silence that is waited for, in milliseconds. */
-  patience?: number
 }
 
 /** Sends bytes as they are on a connection of its own, and reads answers strictly. */
 export function converse(url: string, bytes: string, options: ConverseOptions): Promise<Conversation> {
-  const { methods, enough = Number.POSITIVE_INFINITY, patience = 10_000 } = options
+  const { methods, enough = Number.POSITIVE_INFINITY } = options
   const { hostname, port } = new URL(url)
   const responses: Message[] = []
   const reader = new HttpReader('responses', (line, index) => isBodiless(line, methods[index]))
@@ -31,7 +30,7 @@ export function converse(url: string, bytes: string, options: ConverseOptions): 
       socket.destroy()
       resolve({ responses, rest: reader.rest, end })
     }
-    socket.setTimeout(patience, () => finish('silent'))
+    socket.setTimeout(PATIENCE, () => finish('silent'))
     socket.on('data', chunk => {
       try {
         responses.push(...reader.read(chunk))

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Answer, call, callRaw } from '../support/client.ts'
 import { forwardTo, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
 t.jobs = 12
@@ -12,8 +12,11 @@ const C = '/api/v1/c/things'
 const OK = 'HTTP/1.1 200 OK\r\n'
 const GOOD = `${OK}Content-Length: 4\r\n\r\ngood`
 
-/** A gateway before an upstream that misbehaves once, and then behaves. */
-async function misbehaving(t: Test, misbehave: (socket: Socket) => void) {
+/** How long an upstream is waited for that says no more, in milliseconds. */
+const SOON = 2000
+
+/** A gateway before an upstream that misbehaves once, and then behaves. It waits for the upstream up to `limit` milliseconds. */
+async function misbehaving(t: Test, misbehave: (socket: Socket) => void, limit = PATIENCE) {
   let first = true
   const upstream = await startRawUpstream(socket => {
     if (first) misbehave(socket)
@@ -21,7 +24,7 @@ async function misbehaving(t: Test, misbehave: (socket: Socket) => void) {
     first = false
   })
   t.teardown(() => upstream.close())
-  const fixture = await forwardTo(t, upstream.url, { timeouts: { connect: 1000, response: 1000, idle: 1000 } })
+  const fixture = await forwardTo(t, upstream.url, { timeouts: { connect: limit, response: limit, idle: limit } })
   return {
     ...fixture,
     upstream,
@@ -88,13 +91,13 @@ t.test('an upstream that resets before its head is 502', async t => {
 })
 
 t.test('an upstream that sends no head in time is 504', async t => {
-  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 200'))
+  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 200'), SOON)
   t.match((await ask()).json(), { code: 504 })
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
 t.test('an upstream that sends informational responses and nothing else is 504', async t => {
-  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(3)))
+  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(3)), SOON)
   t.match((await ask()).json(), { code: 504 })
   t.match(await ask(), { status: 200, text: 'good' })
 })
@@ -212,10 +215,12 @@ for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
     let leaveNow = (): void => {
       t.fail('the client received what the upstream has not sent')
     }
-    const { ask, url, upstream, log, table } = await misbehaving(t, socket => {
+    const misbehave = (socket: Socket): void => {
       leaveNow = () => leave(socket)
       socket.write(`${head}\r\n${part}`)
-    })
+    }
+    const isSilent = name.endsWith('silence')
+    const { ask, url, upstream, log, table } = await misbehaving(t, misbehave, isSilent ? SOON : PATIENCE)
     await t.rejects(
       askForHalf(url, () => leaveNow()),
       'an HTTP/1.1 client',
@@ -337,7 +342,7 @@ t.test('a reason phrase is not forwarded', async t => {
 })
 
 t.test('an upstream that keeps one client waiting does not keep the others waiting', async t => {
-  const { ask } = await misbehaving(t, () => {})
+  const { ask } = await misbehaving(t, () => {}, SOON)
   const stalled = ask()
   const others: Answer[] = await Promise.all([ask(), ask(), ask()])
   for (const answer of others) t.match(answer, { status: 200, text: 'good' })

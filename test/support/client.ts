@@ -1,6 +1,7 @@
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
+import { PATIENCE } from './until.ts'
 
 export interface Answer {
   status: number
@@ -61,7 +62,7 @@ const repeats = (text: string, token = ''): boolean =>
   token.length > 12 && text.includes('"success":false') && text.includes(token)
 
 /** Sends bytes as they are and answers everything that came back until the other end closed, or `wait` ms passed. */
-export function callRaw(base: string, bytes: string | Buffer, wait = 2000): Promise<string> {
+export function callRaw(base: string, bytes: string | Buffer, wait = PATIENCE): Promise<string> {
   const { hostname, port } = new URL(base)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
