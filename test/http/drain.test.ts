@@ -99,6 +99,20 @@ t.test('idle connections are closed after the grace period, and so are unused on
   t.ok(isDrained)
 })
 
+t.test('a request that arrived within the grace is answered, also if the process was held up beyond it', async t => {
+  const { drain, connected } = await openServer(t)
+  const client = await connected()
+  client.socket.write(ASK)
+  t.ok(await until(() => client.heard.endsWith('answer')))
+  const drained = drain(GRACE, null)
+  client.heard = ''
+  client.socket.write(ASK)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * GRACE)
+  t.ok(await until(() => client.isEnded))
+  t.match(client.heard, /^HTTP\/1\.1 200 .*connection: close.*answer$/is)
+  await drained
+})
+
 t.test('a drain waits for requests in progress', async t => {
   let finish = (): void => {}
   const { drain, connected } = await openServer(t, (_request, response) => {

@@ -30,10 +30,12 @@ export function createDrain(server: Server): Drain {
       })
     }
     for (const socket of sockets) connectionOf(socket)?.announceEnd()
+    // What has arrived is read before: while the machine held the process up, a client may have sent its next request in time.
+    const sweep = () => setImmediate(() => endIdle(server, sockets))
     let sweeper: NodeJS.Timeout | undefined
     const patience = setTimeout(() => {
-      endIdle(server, sockets)
-      sweeper = setInterval(() => endIdle(server, sockets), SWEEP_INTERVAL)
+      sweep()
+      sweeper = setInterval(sweep, SWEEP_INTERVAL)
     }, grace)
     let inTime = true
     const cut =
