@@ -55,8 +55,7 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
       if (performance.now() - asked > 1000) agent.destroy()
       await askOnce(url, agent, options).then(
         () => outcome.answered++,
-        (fault: Error & { code?: string }) =>
-          outcome.failures.push(`${keepAlive ? 'kept' : 'fresh'} connection: ${fault.code ?? fault.message}`),
+        (fault: Error) => outcome.failures.push(fault.message),
       )
       asked = performance.now()
     }
@@ -94,13 +93,15 @@ function askOnce(url: string, agent: HttpAgent, { token, path, body, expected }:
     rejectUnauthorized: false,
   }
   return new Promise((answered, failed) => {
+    const broken = ({ code, message }: Error & { code?: string }) =>
+      failed(new Error(`${sent.reusedSocket ? 'kept' : 'new'} connection: ${code ?? message}`))
     const sent = (protocol === 'https:' ? secureRequest : request)(options, response => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', chunk => {
         text += chunk
       })
-      response.on('error', failed)
+      response.on('error', broken)
       response.on('end', () => {
         const isRight = response.statusCode === 200 && (expected === undefined || text.includes(expected))
         if (isRight) answered()
@@ -108,7 +109,7 @@ function askOnce(url: string, agent: HttpAgent, { token, path, body, expected }:
       })
     })
     sent.on('timeout', () => sent.destroy(new Error('no answer')))
-    sent.on('error', failed)
+    sent.on('error', broken)
     sent.end(body)
   })
 }

@@ -103,8 +103,9 @@ for (const workers of ['1', '2']) {
     t.equal(await gateway.end('SIGTERM'), 0)
     const { failures } = await load.stop()
     t.ok(failures.length > 0, 'clients went on')
+    // Of a new connection that no process has accepted, the kernel resets what waited for one that accepts.
     for (const failure of new Set(failures))
-      t.equal(failure, 'kept connection: ECONNREFUSED', 'no process accepts any more')
+      t.match(failure, /^new connection: ECONN(REFUSED|RESET)$/, 'no process accepts any more')
   })
 
   t.test(
