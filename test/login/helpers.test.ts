@@ -107,7 +107,7 @@ t.test(
     const compared = await Promise.all(Array.from({ length: 6 }, () => helpers.compare('correct horse', hash)))
     t.same(new Set(compared), new Set([true]))
     t.ok(
-      ours().some(pid => getPriority(pid) === 5),
+      ours().some(pid => getPriority(pid) < 19),
       'which has a share of the processor',
     )
     for (const pid of lowest) process.kill(pid, 'SIGCONT')
