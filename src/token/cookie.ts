@@ -1,3 +1,4 @@
+import { trimmed } from '../base/trimmed.ts'
 import { bySide, LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 import { asToken, type Token } from './bearer.ts'
 
@@ -103,16 +104,19 @@ function valuesOf(header: string | undefined, name: string): string[] {
   for (let at = header?.indexOf(name) ?? -1; at !== -1; ) {
     const end = header!.indexOf(';', at)
     const pair = header!.slice(header!.lastIndexOf(';', at) + 1, end === -1 ? undefined : end)
-    if (nameIn(pair) === name) found.push(pair.slice(pair.indexOf('=') + 1).trim())
+    if (nameIn(pair) === name) found.push(trimmed(pair, pair.indexOf('=') + 1))
     at = end === -1 ? -1 : header!.indexOf(name, end)
   }
   return found
 }
 
-/** The name of a cookie: what stands before the first `=`, or all of it, as some browsers send a cookie without a name. */
+/**
+ * The name of a cookie: what stands before the first `=`, or all of it, as some browsers send a cookie without a name. As in browsers,
+ * a no-break space (byte A0) is part of it: without that, a name that has no prefix to them would be one of ours.
+ */
 function nameIn(pair: string): string {
   const mark = pair.indexOf('=')
-  return (mark === -1 ? pair : pair.slice(0, mark)).trim()
+  return trimmed(pair, 0, mark === -1 ? pair.length : mark)
 }
 
 /** A `Cookie` header without session cookies, the other cookies byte for byte; `null` when nothing is left. */
@@ -130,9 +134,6 @@ export function withoutSessionCookies(header: string): string | null {
 export function setsSessionCookie(value: string): boolean {
   if (!value.includes(HINT)) return false
   // Of a cookie without a name browsers send the value alone: `=__Host-dualgate-b=…` comes back as ours.
-  const pair = value
-    .split(';', 1)[0]!
-    .trim()
-    .replace(/^=+\s*/, '')
+  const pair = trimmed(value.split(';', 1)[0]!).replace(/^=+/, '')
   return OWN_NAMES.has(nameIn(pair))
 }

@@ -1,5 +1,6 @@
 import { isPlainLength } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
+import { trimmed } from '../../base/trimmed.ts'
 
 /** An answer that is not HTTP/1.1, or is ambiguous. */
 export class MalformedResponse extends Error {
@@ -87,15 +88,6 @@ function readFields(text: string, start: number): string[] {
     at = end + 2
   }
   return fields
-}
-
-const isBlank = (code: number): boolean => code === SPACE || code === 9
-
-function trimmed(text: string, from: number, to: number): string {
-  let [start, end] = [from, to]
-  while (start < end && isBlank(text.charCodeAt(start))) start++
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
-  return text.slice(start, end)
 }
 
 /** Reads the message's length and the connection options from the fields. Two lengths are invalid. */
