@@ -11,9 +11,11 @@ export interface OwnTokens {
   /** Removes the scheme from a value that is a token; other values are unchanged. */
   bareOf(value: string): string
   /**
-   * A query (`''`, or with its `?`) without the `token` parameters that hold one; the rest is unchanged, byte for byte.
+   * A query (`''`, or with its `?`) without the `token` parameters that hold one, or a key; the rest is unchanged, byte for byte.
    */
   removedFrom(query: string): string
+  /** The same for those that hold a key. */
+  keysRemovedFrom(query: string): string
 }
 
 /** Separators between a token and a scheme, a quote, or the next token of a list. */
@@ -47,9 +49,6 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
     return false
   }
 
-  const isKept = (parameter: string): boolean =>
-    !IS_NAMED.test(parameter) || !isIn(unescaped(parameter.slice(parameter.indexOf('=') + 1)))
-
   return {
     isIn,
     hasKey: containsKey,
@@ -57,12 +56,18 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
       const token = readBearer(value)
       return token !== null && jwt.isSigned(token) ? token : value
     },
-    removedFrom(query) {
-      if (query.length < SHORTEST || !HAS_NAMED.test(query)) return query
-      const rest = query.split(PARAMETERS).filter(isKept).join('')
-      return rest === '' ? '' : `?${rest.slice(1)}`
-    },
+    removedFrom: query => without(query, isIn),
+    keysRemovedFrom: query => without(query, containsKey),
   }
+}
+
+/** A query without the `token` parameters whose value is to be removed. */
+function without(query: string, isRemoved: (value: string) => boolean): string {
+  if (query.length < SHORTEST || !HAS_NAMED.test(query)) return query
+  const isKept = (parameter: string): boolean =>
+    !IS_NAMED.test(parameter) || !isRemoved(unescaped(parameter.slice(parameter.indexOf('=') + 1)))
+  const rest = query.split(PARAMETERS).filter(isKept).join('')
+  return rest === '' ? '' : `?${rest.slice(1)}`
 }
 
 /** Tokens are ASCII: bytes of other characters are separators, and so are invalid escapes. */

@@ -200,6 +200,10 @@ withEveryStore(
       }
       await fixture.get(`/api/v1/public/b/open?a=1&token=${key}`)
       t.notMatch(fixture.upstream.requests.at(-1)!.url, key)
+      for (const path of ['/api/v1/b/passing', '/api/v1/b/bare']) {
+        await fixture.get(`${path}?a=1&%74oken=${key}&token=other`, admin)
+        t.equal(backend.requests.at(-1)!.url, `${path}?a=1&token=other`)
+      }
       await fixture.call({ path: BACKEND, token: key, headers: { 'x-login-key': 'forged', X_Login_Key: 'forged' } })
       t.not(fixture.upstream.requests.at(-1)!.headers['x-login-key'], 'forged')
       t.notMatch(fixture.upstream.requests.at(-1)!.rawHeaders.join(' '), 'forged')

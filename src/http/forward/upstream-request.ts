@@ -51,7 +51,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
     const headers = requestHeaders(incoming, { host: own, passAuthorization, via, edits: requestEdits })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     if (assertion !== null && assertions !== null) headers.push(assertions.header, assertion)
-    const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
+    const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : ownTokens.keysRemovedFrom(sent)
     if (requestEdits !== null) headers.push(...requestEdits.added)
     return { method, path: path + query, headers, body: null, client: clientNetworkOf(request) }
   }
