@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createEdits } from '../../src/upstream/headers/header-edits.ts'
 import {
   type ResponseCircumstances,
   responseHead,
@@ -186,12 +187,19 @@ t.test('a trailer section brings nothing that was decided with the head', async 
   ])
 })
 
-t.test('an answer to a session cookie is private, unless the upstream says something else about caches', async t => {
+t.test('an answer to a session cookie is private, unless upstream or settings say something else about caches', async t => {
   t.same(received([['X', '1']], { isPersonal: true }), [
     ['X', '1'],
     ['Cache-Control', 'private'],
   ])
   const said: Headers = [['cache-control', 'public, max-age=60']]
   t.same(received(said, { isPersonal: true }), said)
+  const set = createEdits({ set: { 'Cache-Control': 'public, max-age=60' }, remove: [] })
+  t.same(received([['X', '1']], { isPersonal: true, edits: set }), [
+    ['X', '1'],
+    ['Cache-Control', 'public, max-age=60'],
+  ])
+  const removed = createEdits({ set: {}, remove: ['Cache-Control'] })
+  t.same(received(said, { isPersonal: true, edits: removed }), [['Cache-Control', 'private']])
   t.same(received([['X', '1']]), [['X', '1']])
 })

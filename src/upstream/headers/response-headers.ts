@@ -88,8 +88,8 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
   const named = namedByConnection(special.connection)
   const kept = named === null ? headers : withoutNamed(headers, named)
-  if (isPersonal && !hasCacheControl(kept)) kept.push('Cache-Control', 'private')
   if (edits !== null) kept.push(...edits.added)
+  if (isPersonal && !hasCacheControl(kept)) kept.push('Cache-Control', 'private')
   addOurs(kept, ours)
   return { headers: kept, hasLength: length !== undefined, dropped }
 }
