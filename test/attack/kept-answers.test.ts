@@ -29,3 +29,13 @@ t.test('nor one that shows a password once', async t => {
     t.equal(answer.headers['cache-control'], 'no-store')
   }
 })
+
+t.test('an answer of an upstream that no cache knows as one for a single client is private', async t => {
+  const known = await fixture.get('/api/v1/b/x', token)
+  t.equal(known.headers['cache-control'], undefined, 'an Authorization tells caches enough')
+  const named = await openFixture(t, { environment: { JWT__TOKEN_NAME: 'X-Token' } })
+  const ofOne = await named.gateway.sides.business.login(undefined, someone())
+  const ask = (path: string) => named.call({ path, headers: { 'x-token': ofOne } })
+  t.match(await ask('/api/v1/b/x'), { status: 200, headers: { 'cache-control': 'private' } })
+  t.equal((await ask('/api/v1/public/b/x')).headers['cache-control'], undefined, 'where no session is read')
+})

@@ -187,7 +187,7 @@ t.test('a trailer section brings nothing that was decided with the head', async 
   ])
 })
 
-t.test('an answer to a session cookie is private, unless upstream or settings say something else about caches', async t => {
+t.test('a personal answer is private, unless upstream or settings say something else about caches', async t => {
   t.same(received([['X', '1']], { isPersonal: true }), [
     ['X', '1'],
     ['Cache-Control', 'private'],

@@ -23,6 +23,8 @@ export interface ExchangeOptions extends DispatchedRequest {
   watch: Pick<SessionWatch, 'watch'>
   /** The memory of answers that their clients have not accepted. */
   memory: BodyMemory
+  /** Whether the answer is for one client, and no shared cache knows it by the request. */
+  isPersonal: boolean
 }
 
 /**
@@ -37,6 +39,7 @@ export class Exchange implements Receiver, Source {
   readonly #outgoing: UpstreamRequest
   readonly #log: FastifyBaseLogger
   readonly #watch: ExchangeOptions['watch']
+  readonly #isPersonal: boolean
   readonly #answer: Answer
   readonly #attempts: Attempts
   /** The connection that the request was written to; `null` before. */
@@ -54,7 +57,8 @@ export class Exchange implements Receiver, Source {
   #hintsLeft = MAX_HINTS
   #over = false
 
-  constructor({ request, reply, upstream, target, outgoing, key, log, watch, memory }: ExchangeOptions) {
+  constructor(options: ExchangeOptions) {
+    const { request, reply, upstream, target, outgoing, key, log, watch, memory, isPersonal } = options
     this.#request = request
     this.#reply = reply
     this.#response = reply.raw
@@ -62,6 +66,7 @@ export class Exchange implements Receiver, Source {
     this.#outgoing = outgoing
     this.#log = log
     this.#watch = watch
+    this.#isPersonal = isPersonal
     this.#answer = new Answer(reply.raw, memory)
     this.#attempts = new Attempts(upstream, target, outgoing, key)
   }
@@ -111,7 +116,7 @@ export class Exchange implements Receiver, Source {
       passCors: this.#upstream.passCors,
       mayTrail: httpVersionMinor > 0 && !endsWithHead(method, status),
       edits: this.#upstream.responseEdits,
-      isPersonal: this.#request.hasCookieSession && this.#request.session !== null,
+      isPersonal: this.#isPersonal,
     })
     if (head.dropped !== null) logDropped(this.#log, this.#request, this.#upstream, head)
     this.#reply.hijack()

@@ -136,9 +136,13 @@ function createForwarder(options: ForwardingOptions) {
   }
 }
 
+/** Whether an answer is for one client, and no shared cache knows it: they know `Authorization` alone (RFC 9111 3.5). */
+const isForOne = ({ session, hasCookieSession }: FastifyRequest, tokenHeader: string): boolean =>
+  session !== null && (hasCookieSession || tokenHeader !== 'authorization')
+
 /** Creates what sends a request to its upstream, and the answer to the client. `body` has been begun to be read. */
 function createSender(options: ForwardingOptions): (forwarded: Forwarded, body: ClientBody | null) => void {
-  const { log, webSockets, watch, signIns } = options
+  const { log, webSockets, watch, signIns, tokenHeader } = options
   const outgoingOf = createOutgoing(options)
   const memory = new BodyMemory(READ_AHEAD_TOTAL)
 
@@ -156,7 +160,10 @@ function createSender(options: ForwardingOptions): (forwarded: Forwarded, body: 
     if (webSockets !== null && isUpgrade(request.raw))
       webSockets.accept({ request, reply, upstream, target, outgoing, key })
     else if (target === null) answerEcho(reply, outgoing)
-    else exchangeOf({ request, reply, upstream, target, outgoing, key, log, watch, memory }).start()
+    else {
+      const isPersonal = isForOne(request, tokenHeader)
+      exchangeOf({ request, reply, upstream, target, outgoing, key, log, watch, memory, isPersonal }).start()
+    }
   }
 
   function refuse({ reply }: Forwarded, body: ClientBody | null, error: unknown): void {

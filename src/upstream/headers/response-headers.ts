@@ -22,7 +22,7 @@ export interface ResponseCircumstances {
   mayTrail: boolean
   /** What the settings change in the upstream's headers; `null` for nothing. */
   edits: HeaderEdits | null
-  /** Whether a cookie proved the session: no shared cache knows that such an answer is for one client (RFC 9111 3.5). */
+  /** Whether the answer is for one client, and no shared cache knows it by the request. */
   isPersonal: boolean
 }
 
