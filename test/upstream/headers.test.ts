@@ -395,4 +395,8 @@ t.test("with a session cookie the authorization of a page is the application's o
   t.same(valuesOf('authorization', sent(basic, asked)), ['Basic YTpi'])
   t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], asked)), [], 'our token is not')
   t.same(valuesOf('authorization', sent(basic, { ...asked, verdict: AUTHENTICATED })), [], 'on no other path')
+  const bare = { ...asked, policy: { passAuthorization: 'bare' } } as const
+  t.same(valuesOf('authorization', sent(basic, bare)), ['Basic YTpi'], 'never two of them')
+  t.same(valuesOf('authorization', sent([], bare)), ['a.b.c'])
+  t.same(valuesOf('authorization', sent(basic, { ...bare, verdict: AUTHENTICATED })), ['a.b.c'])
 })

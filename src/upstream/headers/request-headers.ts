@@ -86,6 +86,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
     const passed = passedFates(request, pass)
     const isProof = session !== null && !request.hasCookieSession
     const headers = ['host', policy.host]
+    let hasToken = false
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i]!
       const fate = fateOf(name)
@@ -93,14 +94,19 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
       if (named !== null && fate === 'keep' && named.has(name.toLowerCase())) continue
       const value = rawHeaders[i + 1]!
       const passes = fate === 'keep' ? value : passedOn(fate, value, pass, isProof)
-      if (passes !== null) headers.push(name, passes)
+      if (passes === null) continue
+      headers.push(name, passes)
+      if (fate === 'token') hasToken = true
     }
-    if (pass === 'bare' && session !== null && session.key === undefined && policy.edits?.removes(tokenHeader) !== true)
+    // Not beside what an application behind a page reads there: two would be ambiguous.
+    if (pass === 'bare' && !hasToken && isByToken(session) && policy.edits?.removes(tokenHeader) !== true)
       headers.push(tokenHeader, session.token)
     addOurs(headers, request, policy.via)
     return headers
   }
 }
+
+const isByToken = (session: Session | null): session is Session => session !== null && session.key === undefined
 
 function createFates(tokenHeader: string, edits: HeaderEdits | null): FateOf {
   const reservedToken = reservedForm(tokenHeader)
