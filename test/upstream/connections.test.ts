@@ -269,6 +269,28 @@ t.test(
   },
 )
 
+t.test('requests that wait keep their order where a connection is too old to be used again', async t => {
+  const { target, waiting, answerOne } = await holding(t, {})
+  const connections = new Connections({
+    connect: target.connect,
+    responseLimit: 5000,
+    settings: { limit: 1, queue: 100, wait: 5000, idle: 60_000, lifetime: 2 },
+    growOld: true,
+  })
+  t.teardown(() => connections.close())
+  const order: string[] = []
+  const paths = ['/a', '/b', '/c', '/d']
+  const answers = paths.map(path => ask(connections, { ...GET, path }).then(() => order.push(path)))
+  for (const path of paths) {
+    t.ok(await until(() => waiting.length === 1), path)
+    // Until the connection is old.
+    await turn()
+    answerOne()
+  }
+  await Promise.all(answers)
+  t.same(order, paths)
+})
+
 t.test('requests whose client leaves give their share back', async t => {
   const { ask, target, upstream, waiting, answerOne } = await holding(t, { limit: 100, per_address: 2 })
   const broken = [ask(from('one')), ask(from('one'))]

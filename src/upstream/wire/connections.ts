@@ -144,8 +144,12 @@ export class Connections {
     this.#released = []
     for (const connection of released) {
       if (!connection.isFree) continue
-      if (this.#isRetired || (this.#aging !== null && this.#isOld(connection))) connection.close()
-      else this.#free.push(connection)
+      if (this.#isRetired || (this.#aging !== null && this.#isOld(connection))) {
+        // Its place goes to the next request that waits.
+        connection.close()
+        continue
+      }
+      this.#free.push(connection)
       if (this.#waiting.size > 0) this.#serveNext()
     }
   }
