@@ -269,6 +269,29 @@ t.test(
   },
 )
 
+t.test(
+  'a request that has waited for its time waits at no other target, and takes a connection that is free',
+  async t => {
+    const first = await holding(t, { limit: 1, wait: 100 })
+    const second = await holding(t, { limit: 1 })
+    const served = [first.ask(from('other')), second.ask(from('other'))]
+    t.ok(await until(() => first.waiting.length + second.waiting.length === 2))
+    const request = from('one')
+    t.match(await first.ask(request), { message: /no connection became free/ })
+    const refused = second.ask(request)
+    t.equal(second.target.status().waiting, 0)
+    t.match(await refused, { message: /the time to wait is over/ })
+    first.answerOne()
+    second.answerOne()
+    t.same(await Promise.all(served), ['ok', 'ok'])
+    await turn()
+    const taken = second.ask(request)
+    t.ok(await until(() => second.waiting.length === 1))
+    second.answerOne()
+    t.equal(await taken, 'ok')
+  },
+)
+
 t.test('requests that wait keep their order where a connection is too old to be used again', async t => {
   const { target, waiting, answerOne } = await holding(t, {})
   const connections = new Connections({

@@ -122,11 +122,15 @@ export class Connections {
 
   #wait(request: UpstreamRequest, receiver: Receiver): void {
     const { queue, wait } = this.#options.settings
-    if (this.#waiting.size >= queue || this.#waiting.sizeOf(request.client) >= this.#queueShare) {
-      receiver.onError(new TargetBusy('its queue is full'))
+    const isFull = this.#waiting.size >= queue || this.#waiting.sizeOf(request.client) >= this.#queueShare
+    if (isFull || request.hasWaited) {
+      receiver.onError(
+        new TargetBusy(isFull ? 'its queue is full' : 'no connection is free, and the time to wait is over'),
+      )
       return
     }
     const timer = setTimeout(() => {
+      request.hasWaited = true
       this.#waiting.remove(receiver)
       receiver.onError(new TargetBusy(`no connection became free in ${wait} ms`))
     }, wait)

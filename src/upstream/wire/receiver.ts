@@ -8,6 +8,8 @@ export interface UpstreamRequest {
   body: RequestBody | null
   /** The network address of the client, by which connections are shared. */
   client: string
+  /** It has waited for a connection for as long as it may: it takes a free one, or none. */
+  hasWaited?: true
 }
 
 /** The body of a request on its way from the client. It is not read before `start`. */
