@@ -34,30 +34,46 @@ export function createHolders({ accounts, recheck, clock }: HoldersOptions): Hol
 
 /** Asks the source, once in a while for each name: the keys of a renamed owner carry several. */
 function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
-  const known = createRecent<{ account: Account | null; readAt: number; until: number }>(REMEMBERED)
-  const underWay = new Map<string, Promise<Account | null>>()
+  const known = createRecent<Read>(REMEMBERED)
+  const underWay = new Map<string, Promise<Read>>()
 
-  async function read(username: string): Promise<Account | null> {
+  async function read(username: string): Promise<Read> {
     // Counted from the question, so that an answer is never used for longer than this.
     const [readAt, until] = [clock.now(), clock.elapsed() + recheck]
-    const account = await accounts.find(username)
-    known.set(username, { account, readAt, until })
-    return account
+    const answer = { account: await accounts.find(username), readAt, until }
+    known.set(username, answer)
+    return answer
+  }
+
+  /** Those who ask at the same time get one answer. */
+  function ask(username: string): Promise<Read> {
+    const asked = underWay.get(username) ?? read(username).finally(() => underWay.delete(username))
+    underWay.set(username, asked)
+    return asked
   }
 
   return key => {
     const { username } = key
     const remembered = known.get(username)
-    if (remembered !== undefined && clock.elapsed() < remembered.until) {
-      const account = valid(key, remembered.account)
-      // What was read before the key was made may be the account before a reset.
-      if (account !== null || remembered.readAt > key.createdAt) return account
-    }
-    const asked = underWay.get(username) ?? read(username).finally(() => underWay.delete(username))
-    underWay.set(username, asked)
-    return asked.then(account => valid(key, account))
+    if (remembered !== undefined && clock.elapsed() < remembered.until && decides(key, remembered))
+      return valid(key, remembered.account)
+    const isUnderWay = underWay.has(username)
+    return ask(username)
+      .then(answer => (isUnderWay && !decides(key, answer) ? ask(username) : answer))
+      .then(({ account }) => valid(key, account))
   }
 }
+
+/** What the source answered, when it was asked, and until when the answer is used. */
+interface Read {
+  account: Account | null
+  readAt: number
+  until: number
+}
+
+/** Whether an answer decides about a key: what was read before the key was made may be the account before a reset. */
+const decides = (key: StoredKey, { account, readAt }: Read): boolean =>
+  valid(key, account) !== null || readAt > key.createdAt
 
 const valid = (key: StoredKey, account: Account | null): Account | null =>
   account?.id === key.owner && isHolder(key, account) ? account : null

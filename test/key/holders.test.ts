@@ -99,3 +99,20 @@ t.test('a key that was made after a reset is not judged by the account from befo
   t.equal(await holderOf(key()), null, 'and the key from before has ended')
   t.equal(source.asked, 2)
 })
+
+t.test('nor by an answer that was under way when it was made', async t => {
+  const clock = createTestClock(1_000_000)
+  const answers: ((account: Account) => void)[] = []
+  const find = () => new Promise<Account>(resolve => answers.push(resolve))
+  const holderOf = createHolders({ accounts: { find }, recheck: RECHECK, clock })
+  const before = holderOf(key())
+  clock.time += 1000
+  const made = holderOf(key({ id: 'new', versions: ['b'], createdAt: clock.time }))
+  answers.shift()!(account())
+  t.match(await before, { id: '1' })
+  await new Promise(setImmediate)
+  clock.time += 1000
+  answers.shift()!(account({ credentialVersion: 'b' }))
+  t.match(await made, { id: '1' })
+  t.equal(answers.length, 0)
+})
