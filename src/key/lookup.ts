@@ -136,11 +136,11 @@ function createNotes({ type, credentials, clock }: KeySessionsOptions) {
   function note(session: Session | null): Session | null {
     if (session === null) return null
     const { id } = session.key!
-    const now = clock.now()
+    const now = clock.elapsed()
     const last = notedAt.get(id)
     if (last !== undefined && now - last < NOTED_EVERY) return session
     notedAt.set(id, now)
-    credentials.used(type, id, now).catch(() => undefined)
+    credentials.used(type, id, clock.now()).catch(() => undefined)
     return session
   }
 

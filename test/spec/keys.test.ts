@@ -4,7 +4,7 @@ import { servedRoutes } from '../../src/settings/own-routes.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import { makeKey } from '../../src/token/key-form.ts'
 import { call } from '../support/client.ts'
-import { type Fixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { addUser, editAccounts, encrypted, HASH, makeOwnKey, PASSWORD } from '../support/keys.ts'
 import { hashAtLowestCost } from '../support/login-work.ts'
 import { until } from '../support/until.ts'
@@ -435,3 +435,17 @@ withEveryStore(
     ],
   },
 )
+
+t.test('the use of a key is noted once a minute, also where the clock was set back', async t => {
+  const fixture = await openFixture(t)
+  const token = await fixture.signIn()
+  const { key } = await makeOwnKey(fixture, token)
+  const lastUse = async (): Promise<string | null> => (await fixture.get(KEYS, token)).json().data[0].last_used_at
+  t.ok(await opens(fixture, key))
+  t.ok(await until(async () => (await lastUse()) !== null))
+  const before = await lastUse()
+  fixture.setBack(3_600_000)
+  await fixture.elapse(60_000)
+  t.ok(await opens(fixture, key))
+  t.ok(await until(async () => (await lastUse()) !== before))
+})
