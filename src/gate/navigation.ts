@@ -44,5 +44,12 @@ export function signInFor({ page, need }: Verdict, sides: ReadonlySet<LoginType>
   return type === undefined ? null : signInPaths(type).page
 }
 
-/** The address of a sign-in page that leads to a path and its query afterwards. */
-export const signInAt = (page: string, target: string): string => `${page}?to=${encodeURIComponent(target)}`
+/** The longest address, in characters, to which the sign-in page leads (`console/sign-in/destination.js`). */
+const MAX_DESTINATION = 2048
+
+/**
+ * The address of a sign-in page that leads to a path and its query afterwards; of the page alone for one that is longer than it takes:
+ * encoded, it could make the address of the page longer than a target may be.
+ */
+export const signInAt = (page: string, target: string): string =>
+  target.length > MAX_DESTINATION ? page : `${page}?to=${encodeURIComponent(target)}`

@@ -60,6 +60,18 @@ withEveryStore(
       )
     })
 
+    t.test('a navigation with an address of any length leads to a sign-in page that is served', async t => {
+      for (const [length, to] of [
+        [2048, true],
+        [2049, false],
+        [8192, false],
+      ] as const) {
+        const { status, headers } = await get('/wiki/a?'.padEnd(length, '&'), NAVIGATION)
+        t.match([status, headers.location!.includes('?to=')], [303, to], String(length))
+        t.equal((await get(headers.location!, NAVIGATION)).status, 200)
+      }
+    })
+
     t.test('programs get 401 as JSON, and so does whatever is below /api', async t => {
       const programs: Record<string, string>[] = [
         {},
