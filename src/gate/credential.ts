@@ -6,7 +6,6 @@ import type { SessionCookies } from '../token/cookie.ts'
 import { readBearerKey } from '../token/key-form.ts'
 import { isCrossOrigin, isWrite, type OwnOrigins } from './cross-origin.ts'
 import { type Client, KeyCredential } from './key-credential.ts'
-import type { Verdict } from './rules.ts'
 
 /*
  * What proves the session of a request: the token or the key in its header, or the cookie of each side. One of them counts: where
@@ -41,6 +40,8 @@ export interface WithCredentials {
   readonly handshakeTokens: readonly string[] | null
   /** Where the client believes to be; read only for a write. */
   readonly own: OwnOrigins
+  /** Whether it is for a page: of an application, or of the sign-in to one. */
+  readonly isOfPage: boolean
 }
 
 /** The key in the header of a request, where there are keys; `null` without one. */
@@ -59,13 +60,12 @@ export function keyOf(
  */
 export function cookiesOf(
   request: WithCredentials,
-  verdict: Verdict,
   { tokenHeader, cookies, origins }: CredentialRules,
 ): CookieCredential | null {
   if (cookies === null) return null
-  const { headers, handshakeTokens } = request
+  const { headers, handshakeTokens, isOfPage } = request
   if (handshakeTokens !== null && handshakeTokens.length > 0) return null
-  if (headers[tokenHeader] !== undefined && !isOfApplication(headers, tokenHeader, verdict)) return null
+  if (headers[tokenHeader] !== undefined && !(isOfPage && isOfApplication(headers, tokenHeader))) return null
   return headers.cookie === undefined ? null : new CookiesOfRequest(request, headers.cookie, cookies, origins)
 }
 
@@ -99,8 +99,7 @@ class CookiesOfRequest implements CookieCredential {
 }
 
 /** Whether the header of the token holds what an application behind a page reads. */
-const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string, { page }: Verdict): boolean =>
-  page !== undefined &&
+const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string): boolean =>
   tokenHeader === 'authorization' &&
   readBearer(headers.authorization) === null &&
   readBearerKey(headers.authorization) === null

@@ -126,6 +126,9 @@ withEveryStore(
         code: 200,
         data: { handle: JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).jti },
       })
+      const basic = { cookie: `${B}=${token}`, authorization: 'Basic YTpi' }
+      t.equal((await get('/wiki/a', basic)).status, 200)
+      t.equal((await get('/sign-in/b/session', basic)).json().code, 200, 'beside the authorization of an application')
       await business.kickout(user)
       t.match(await ask(), { code: 401, data: { ended: 'kicked-out' } })
       t.match(

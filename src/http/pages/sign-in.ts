@@ -69,7 +69,8 @@ const tellSession =
   (type: LoginType, { sides, credentials, envelopes }: SignInOptions) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const verdict = verdictOfSide(type)
-    const session = (await admit(verdict, cookiesOfClient(request, verdict, credentials), sides))!
+    // To an application at `/` that asks for one, browsers send an `Authorization` with all requests to the host, with this one, too.
+    const session = (await admit(verdict, cookiesOfClient(request, true, credentials), sides))!
     renewCookie(session, reply, credentials)
     reply.header('cache-control', 'no-store')
     return envelopes.success(request.id, { handle: session.claims.jti })

@@ -216,7 +216,9 @@ function proxiedCookies(
   credentials: CredentialRules,
 ): Credential | null {
   const handshakeTokens = headers['sec-websocket-key'] === undefined ? null : []
-  return verdict && cookiesOf({ headers, method, handshakeTokens, own }, verdict, credentials)
+  return (
+    verdict && cookiesOf({ headers, method, handshakeTokens, own, isOfPage: verdict.page !== undefined }, credentials)
+  )
 }
 
 /** Proxies know few answers: what is neither a missing session, nor too early, nor a failure of ours is 403 to them. */

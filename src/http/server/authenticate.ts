@@ -73,15 +73,15 @@ function pass(request: FastifyRequest, reply: FastifyReply, gate: GateOptions, d
   done()
 }
 
-/** The cookies of a client of the public listener, as far as they count for a verdict. */
+/** The cookies of a client of the public listener, as far as they count. */
 export function cookiesOfClient(
   request: FastifyRequest,
-  verdict: Verdict,
+  isOfPage: boolean,
   credentials: CredentialRules,
 ): CookieCredential | null {
   const { raw, method } = request
   const handshakeTokens = upgradeOf(raw)?.tokens ?? null
-  return cookiesOf({ headers: raw.headers, method, handshakeTokens, own: request }, verdict, credentials)
+  return cookiesOf({ headers: raw.headers, method, handshakeTokens, own: request, isOfPage }, credentials)
 }
 
 /** Sends the cookie again where the request that it came with has renewed its session: it lives as long. */
@@ -130,7 +130,7 @@ class ClientRequest implements GatedRequest<Session> {
   }
 
   #cookies(credentials: CredentialRules): Credential | null {
-    const cookies = cookiesOfClient(this.#request, this.#request.verdict!, credentials)
+    const cookies = cookiesOfClient(this.#request, this.#request.verdict!.page !== undefined, credentials)
     this.#request.hasCookieSession = cookies !== null
     return cookies
   }
