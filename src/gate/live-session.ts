@@ -144,9 +144,19 @@ function firstLive<S extends GatedSession>(
   if (candidate === undefined) return null
   const [type, token] = candidate
   const found = sides[type].authenticate(token, source)
-  if (found instanceof Promise) return found.then(session => session ?? firstLive(others, source, sides))
-  return found ?? firstLive(others, source, sides)
+  const next = (): S | null | Promise<S | null> => firstLive(others, source, sides)
+  if (found instanceof Promise) return found.then(session => session ?? next(), unlessFound(next))
+  return found ?? next()
 }
+
+/** What becomes of a refusal: none where another session is found; a disabled login id of one side says nothing of the other. */
+const unlessFound =
+  <S>(next: () => S | null | Promise<S | null>) =>
+  async (fault: unknown): Promise<S> => {
+    const found = fault instanceof Refusal && fault.reason === 'SESSION_DISABLED' ? await next() : null
+    if (found === null) throw fault
+    return found
+  }
 
 /** Refuses with `NOT_LOGGED_IN`, and with why the session has ended where that is reported. */
 function refuse<S extends GatedSession>(

@@ -229,6 +229,22 @@ t.test('where a side has no cookies, none is read, and a login cannot ask for on
   })
 })
 
+t.test('where either side will do, a disabled login id of one side leaves the session of the other', async t => {
+  const fixture = await openFixture(t, {
+    config: { ...OPTIONS.config, disable: { enforce: 'request' } },
+    upstreams: OPTIONS.upstreams,
+  })
+  const { business, consumer } = fixture.gateway.sides
+  const [worker, customer] = [someone(), someone()]
+  const b = `${B}=${await business.login(undefined, worker)}`
+  const c = `${C}=${await consumer.login(undefined, customer)}`
+  await business.disable(worker, 60)
+  const ask = async (cookie: string) => (await fixture.call({ path: '/either', headers: { cookie } })).json()
+  t.match(await ask(`${b}; ${c}`), { headers: { 'x-login-id': customer } })
+  t.match(await ask(b), { code: 403 })
+  t.match(await ask(`${b}; ${C}=no.such.token`), { code: 403 })
+})
+
 t.test('a WebSocket by cookie is opened by the pages of this origin, and by those that are allowed', async t => {
   const backend = await startSocketUpstream(t)
   const fixture = await openFixture(t, {
