@@ -24,11 +24,11 @@ export function isCrossOrigin(headers: IncomingHttpHeaders, own: OwnOrigins, ori
   if (site === 'same-origin' || site === 'none') return false
   if (origin === undefined) return true
   if (origins.has(origin)) return false
-  return site !== undefined || origin !== originOf(own)
+  return site !== undefined || origin !== ownOrigin(own)
 }
 
 const DEFAULT_PORT = /(?<=^http:\/\/.*):80$|(?<=^https:\/\/.*):443$/
 
 /** As browsers write an origin: in lower case, without the port of its scheme. */
-const originOf = ({ protocol, host }: OwnOrigins): string =>
+export const ownOrigin = ({ protocol, host }: OwnOrigins): string =>
   `${protocol}://${host}`.toLowerCase().replace(DEFAULT_PORT, '')

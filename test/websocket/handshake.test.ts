@@ -152,6 +152,10 @@ t.test('pages of other origins are refused', async t => {
     t.equal(await refusalOf(t, fixture.url, { token, headers: { origin } }), 403, origin)
   }
   t.equal(upstream.handshakes.length, 2)
+  const opened = (host: string, origin: string) => refusalOf(t, fixture.url, { token, headers: { host, origin } })
+  t.equal(await opened('Admin.example:443', 'https://admin.example'), 101, 'some proxies write the port of the scheme')
+  t.equal(await opened('admin.example:80', 'http://admin.example'), 101)
+  t.equal(await opened('admin.example:8443', 'https://admin.example'), 403, 'another port is another origin')
 
   const listed = await openWebSocketFixture(t, { websocket: { origins: ['https://admin.example'] } })
   const other = await listed.login()

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { reservedForm } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
+import { ownOrigin } from '../../gate/cross-origin.ts'
 import type { Upgrade } from '../server/upgrade.ts'
 
 /* The opening handshake of RFC 6455, as a server reads it (4.2.1) and as a client checks its answer (4.1). */
@@ -29,11 +30,15 @@ export function refuseMalformed({ headers }: IncomingMessage, { tokens }: Upgrad
 export function refuseForeignOrigin({ headers }: IncomingMessage, host: string, allowed?: readonly string[]): void {
   const { origin } = headers
   if (origin === undefined) return
-  const isAllowed = allowed === undefined ? hostOf(origin) === host.toLowerCase() : allowed.includes(origin)
+  const isAllowed = allowed === undefined ? isOfHost(origin, host) : allowed.includes(origin)
   if (!isAllowed) throw new Refusal('ORIGIN_NOT_ALLOWED')
 }
 
-const hostOf = (origin: string): string | null => /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1] ?? null
+/** Of either scheme: TLS may end before us. */
+function isOfHost(origin: string, host: string): boolean {
+  const [, protocol, named = ''] = /^(https?):\/\/([^/]+)$/i.exec(origin) ?? []
+  return protocol !== undefined && ownOrigin({ protocol, host: named }) === ownOrigin({ protocol, host })
+}
 
 /**
  * The headers of the handshake with the upstream: those of any request, the client's key and sub-protocols among them, and
