@@ -193,9 +193,16 @@ t.test('a renewal sends the cookie again, with its new age', async t => {
     sessions: { auto_renew: '1m' },
     gate: { pages: [{ path: '/wiki/*', needs: 'business' }] },
   }
+  const backend = await startUpstream({
+    answer: (_request, response) => response.writeHead(200, { 'Cache-Control': 'public, max-age=3600' }).end(),
+  })
+  t.teardown(() => backend.close())
   const fixture = await openFixture(t, {
     config,
-    upstreams: [{ name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
+    upstreams: [
+      { name: 'files', match: '/wiki/files', target: backend.url },
+      { name: 'wiki', match: '/wiki', target: 'builtin:echo' },
+    ],
   })
   const token = await fixture.gateway.sides.business.login(undefined, someone())
   const ask = (path: string) => fixture.call({ path, headers: { cookie: `${B}=${token}` } })
@@ -204,6 +211,11 @@ t.test('a renewal sends the cookie again, with its new age', async t => {
   const renewed = `${B}=${token}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax; Secure`
   t.same(setCookiesOf(await ask('/wiki/a')), [renewed])
   t.same(setCookiesOf(await ask('/wiki/a')), [])
+  t.equal((await ask('/wiki/files/a')).headers['cache-control'], 'public, max-age=3600')
+  await fixture.elapse(61_000)
+  const kept = await ask('/wiki/files/a')
+  t.same(setCookiesOf(kept), [renewed])
+  t.equal(kept.headers['cache-control'], 'public, max-age=3600, private', 'in no shared cache')
   await fixture.elapse(61_000)
   t.same(setCookiesOf(await ask('/api/v1/b/session/tokens')), [renewed], 'by a route of the gateway, too')
   await fixture.elapse(61_000)

@@ -113,6 +113,7 @@ t.test('our own headers replace those of the same name; Vary and cookies add up'
   t.same(received(upstream, { ours }), [
     ['Vary', 'Accept-Encoding'],
     ['Set-Cookie', 'a=1'],
+    ['Cache-Control', 'private'],
     ['x-request-id', 'ours'],
     ['access-control-allow-origin', 'https://admin.example'],
     ['vary', 'Origin'],

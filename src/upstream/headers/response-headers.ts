@@ -89,7 +89,9 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   const named = namedByConnection(special.connection)
   const kept = named === null ? headers : withoutNamed(headers, named)
   if (edits !== null) kept.push(...edits.added)
-  if (isPersonal && !hasCacheControl(kept)) kept.push('Cache-Control', 'private')
+  // Shared caches may keep a `Set-Cookie` of an answer that is public, and send it to others (RFC 9111 7.3). Ours has a session.
+  const hasSession = ours['set-cookie'] !== undefined
+  if (hasSession || (isPersonal && !hasCacheControl(kept))) kept.push('Cache-Control', 'private')
   addOurs(kept, ours)
   return { headers: kept, hasLength: length !== undefined, dropped }
 }
