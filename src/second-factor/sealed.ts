@@ -14,6 +14,8 @@ export interface FactorContent {
   codes: readonly string[]
   /** Of a factor that waits for its confirmation: the name of the one that the account has, empty without one. */
   replaces?: string
+  /** Of the same: the credential version of the account (`account/version.ts`), whose password began the set-up. */
+  credentialVersion?: string | undefined
 }
 
 export interface OpenFactor extends FactorContent {

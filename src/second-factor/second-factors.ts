@@ -55,7 +55,7 @@ export interface SecondFactors {
   create(account: Account): Promise<NewFactor>
   /**
    * Accepts a code of a factor that `create` has made for this account, and prepares its storing. Refuses with `SETUP_GONE`
-   * if the account has had another factor since.
+   * if the account has had another factor, or another password, since.
    */
   confirm(account: Account, sealed: string, code: string): Promise<NewRecoveryCodes>
   /** Accepts a code, and prepares new recovery codes in the place of the old ones. */
@@ -111,12 +111,13 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
       const [{ newSecret, uriOf }, { qrCodeOf }] = await Promise.all([import('./totp.ts'), import('./qr.ts')])
       const secret = newSecret()
       const uri = uriOf(secret, settings.issuer, account.username)
-      const factor = { name: newName(), secret, codes: [], replaces: nameOf(account.secondFactor) }
+      const { credentialVersion } = account
+      const factor = { name: newName(), secret, codes: [], replaces: nameOf(account.secondFactor), credentialVersion }
       return { secret, uri, qr: qrCodeOf(uri), sealed: seal.seal(account.id, factor) }
     },
     async confirm(account, sealed, code) {
       const factor = seal.open(account.id, sealed)
-      if (factor === null || factor.replaces !== nameOf(account.secondFactor)) throw new Refusal('SETUP_GONE')
+      if (factor === null || !isStill(factor, account)) throw new Refusal('SETUP_GONE')
       await codes.acceptFirst(account, factor, code)
       return withNewCodes(account, factor)
     },
@@ -133,5 +134,9 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
       secondFactor === undefined ? null : (seal.open(id, secondFactor)?.codes.length ?? null),
   }
 }
+
+/** Whether an account is as it was when the set-up of a factor began. */
+const isStill = ({ replaces, credentialVersion }: OpenFactor, account: Account): boolean =>
+  replaces === nameOf(account.secondFactor) && credentialVersion === account.credentialVersion
 
 const isIn = (list: readonly string[]) => (text: string) => list.includes(text)

@@ -10,6 +10,7 @@ import { stringify } from 'yaml'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
+import { until } from '../support/until.ts'
 
 /* "Second factor" of the users themselves, as clients call it: below /api/v<n>/b/account/second-factor/. */
 
@@ -282,7 +283,8 @@ t.test(
   },
 )
 
-t.test('accounts of a backend have second factors where it stores them', async t => {
+/** A gateway whose only account, that of ann, is in a backend, and the changes that the backend has stored. */
+async function openWithBackend(t: Test) {
   const password = bcrypt.hashSync(RIGHT, 4)
   const account: Record<string, unknown> = { id: '7', username: 'ann', password, status: 'ACTIVE', second_factor: null }
   const changes: unknown[] = []
@@ -305,8 +307,23 @@ t.test('accounts of a backend have second factors where it stores them', async t
     secret: 'a secret between two',
     timeout: '30s',
   }
-  const fixture = await openFixture(t, { config: { accounts } })
+  return { fixture: await openFixture(t, { config: { accounts } }), account, changes }
+}
 
+t.test('a set-up ends with the password that began it, and lets no session outlive that password', async t => {
+  const { fixture, account, changes } = await openWithBackend(t)
+  const token = await fixture.signIn('ann')
+  const user = await userOf(fixture, token)
+  const { secret } = (await user.setUp()).data
+  account.password = bcrypt.hashSync('battery staple 7', 4)
+  t.match(await user.post('confirm', { code: codeAt(secret, fixture.now()) }), { code: 400, message: /expired/ })
+  t.same(changes, [])
+  await fixture.elapse(60_000)
+  await until(async () => !(await isLive(fixture, token)))
+})
+
+t.test('accounts of a backend have second factors where it stores them', async t => {
+  const { fixture, account, changes } = await openWithBackend(t)
   const user = await userOf(fixture, await fixture.signIn('ann'))
   const { recoveryCodes } = await user.enrol()
   t.match(changes.splice(0), [{ id: '7', second_factor: /^[\w-]{12}\./ }])
@@ -328,7 +345,7 @@ t.test('accounts of a backend have second factors where it stores them', async t
   t.match(changes, [{ id: '7', password: /^\$2b\$/ }])
   t.ok(await isLive(fixture, token))
   t.notOk(await isLive(fixture, other), 'no source has to report the change')
-  account.password = password
+  account.password = bcrypt.hashSync(RIGHT, 4)
 
   account.second_factor = `${String(account.second_factor).slice(0, -4)}AAAA`
   t.match(await step({ ticket: (await signIn()).ticket, code: recoveryCodes[1] }), {

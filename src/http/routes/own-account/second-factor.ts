@@ -20,7 +20,7 @@ const REFUSALS = [
 const SETUP = {
   summary: 'Set up a second factor: the secret for an app',
   details:
-    'Nothing changes before `confirm`, within ten minutes and in the same session. To replace a second factor, send a code of it too.',
+    'Nothing changes before `confirm`, within ten minutes, in the same session and before another password. To replace a second factor, send a code of it too.',
   body: {
     schema: {
       type: 'object',
