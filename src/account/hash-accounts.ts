@@ -44,8 +44,11 @@ export interface HashUpdates {
     id: string,
     update: Omit<PasswordUpdate, 'password'> & { hash: string; before?: string | undefined },
   ): Promise<boolean>
-  /** `false` if there is no such account, or if its second factor is not `expected` and the source can compare. */
-  setSecondFactor(id: string, sealed: string | null, expected: string | null): Promise<boolean>
+  /**
+   * `false` if there is no such account, or if its second factor is not `expected`, or its hash not `hash`, where that is given and
+   * the source can compare.
+   */
+  setSecondFactor(id: string, sealed: string | null, expected: string | null, hash?: string): Promise<boolean>
   fault?: AccountUpdates['fault']
   /** Fails if the source would not accept a change, as far as this can be found out without one. */
   check?(): Promise<void>
@@ -116,7 +119,8 @@ function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): Acco
     secondFactor(account, sealed) {
       const versions = versionsWith(account, { secondFactor: sealed })
       const expected = account.secondFactor ?? null
-      return { ...versions, store: () => updates.setSecondFactor(account.id, sealed, expected) }
+      const hash = hashes.get(account)
+      return { ...versions, store: () => updates.setSecondFactor(account.id, sealed, expected, hash) }
     },
   }
 }

@@ -27,6 +27,7 @@ import {
   removeAccount,
   setPassword,
 } from '../../src/account/file/source.ts'
+import { createHashAccounts } from '../../src/account/hash-accounts.ts'
 import type { AccountEdit } from '../../src/account/management.ts'
 import { ConfigurationError } from '../../src/settings/notation/fault.ts'
 import { clockOf } from '../support/clock.ts'
@@ -751,6 +752,20 @@ t.test('the gateway stores nothing in a file with faults, which is a failure of 
   t.match(await refusalOf(setSecondFactor('1', FACTOR, null)), { reason: 'UNAVAILABLE' })
   t.match(await refusalOf(addBy(source)), { reason: 'UNAVAILABLE' })
   t.equal(readFileSync(path, 'utf8'), 'accounts:\n  - { id: 1 }\n')
+})
+
+t.test('a second factor that was prepared before another password is not stored after it', async t => {
+  const { source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  const memory = { read: async () => null, set: async () => undefined }
+  const passwords = { verifyPassword: async () => true }
+  const clock = clockOf(() => 0)
+  const log = { error: () => undefined }
+  const accounts = createHashAccounts(source, { type: 'BUSINESS', passwords, memory, clock, log })
+  const prepared = accounts.updates!.secondFactor((await accounts.find('a'))!, FACTOR)
+  t.ok(await source.updates!.setPassword('1', { hash: OTHER_HASH, changedAt: 0, mustChange: false }))
+  t.equal(await prepared.store(), false)
+  t.equal((await source.find('a'))!.secondFactor, undefined)
+  t.ok(await accounts.updates!.secondFactor((await accounts.find('a'))!, FACTOR).store())
 })
 
 t.test('ids are snowflakes: 19 digits that grow with time and do not repeat', async t => {

@@ -54,10 +54,10 @@ export function fileUpdates(file: FollowedEdits): HashUpdates {
         entry => before === undefined || entry.password === before,
         entries => changeOf({ id, set: { password } }, entries),
       ),
-    setSecondFactor: (id, sealed, expected) =>
+    setSecondFactor: (id, sealed, expected, hash) =>
       update(
         id,
-        entry => (entry.second_factor ?? null) === expected,
+        entry => (entry.second_factor ?? null) === expected && (hash === undefined || entry.password === hash),
         (_entries, at) => ({ at, set: { second_factor: sealed ?? undefined } }),
       ),
   }
