@@ -2,7 +2,7 @@ import { LOGIN_ID_FORM } from '../base/refusal.ts'
 import { type Extra, faultOfExtra, isLoginId } from '../session/record.ts'
 import { listOf, plain, secondFactorOf, switchOf, textOf, timeOf } from './answer-value.ts'
 import type { HashAccount } from './hash-accounts.ts'
-import type { Account, AccountStatus, LeftOut, Rights } from './source.ts'
+import { type Account, type AccountStatus, type LeftOut, MAX_USERNAME_LENGTH, type Rights } from './source.ts'
 
 /**
  * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in
@@ -33,6 +33,8 @@ export function readAccount(
   if (!isLoginId(id)) throw new Error(`the field "id" is not a login id: ${LOGIN_ID_FORM}`)
   const username = textOf('username', known.get('username'))
   if (username === null || username === '') throw new Error('the field "username" is empty')
+  if (username.length > MAX_USERNAME_LENGTH)
+    throw new Error(`the field "username" has more than ${MAX_USERNAME_LENGTH} characters`)
   return {
     id,
     username,

@@ -5,6 +5,9 @@ import type { AccountChange } from './version.ts'
 
 export type { AccountStatus } from './management.ts'
 
+/** Of usernames, in UTF-16 units: longer ones cannot be typed at a login, and may not fit into a session. */
+export const MAX_USERNAME_LENGTH = 128
+
 /** An account from any source, without its password and without a hash of it. */
 export interface Account {
   /** The login id: it becomes `user_id` of a session record, and `X-Login-Id`. */

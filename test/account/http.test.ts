@@ -149,6 +149,7 @@ t.test('any answer except an account or 404 is a failure of the source, never a 
     'an id in a list': json(200, { ...account, id: ['1'] }),
     'an id that was rounded': (_, response) => response.end(JSON.stringify(account).replace('"1"', '9007199254740993')),
     'two ids': json(200, { ...account, ID: '2' }),
+    'a name that is too long': json(200, { ...account, username: 'a'.repeat(129) }),
     'no name': json(200, { ...account, username: null }),
     'no word about the password': json(200, { ...account, password: undefined }),
     'no word about the status': json(200, { ...account, status: undefined }),

@@ -7,11 +7,12 @@ import type { KeyPath, Written } from '../../settings/notation/written.ts'
 import { parseYamlFile } from '../../settings/notation/yaml.ts'
 import { isPrintable } from '../management.ts'
 import { isBcryptHash } from '../password.ts'
+import { MAX_USERNAME_LENGTH } from '../source.ts'
 import { type AccountEntry, AccountsFileSchema } from './schema.ts'
 
 /** A name that can be signed in with: printable, no space at its ends. */
 export const isUsername = (text: string): boolean =>
-  text.length >= 1 && text.length <= 128 && text.trim() === text && isPrintable(text)
+  text.length >= 1 && text.length <= MAX_USERNAME_LENGTH && text.trim() === text && isPrintable(text)
 
 /** Names that differ in case only are the same name. */
 export const nameKey = (username: string): string => username.toLowerCase()

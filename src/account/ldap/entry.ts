@@ -4,7 +4,7 @@ import { isLoginId } from '../../session/record.ts'
 import type { DirectorySettings } from '../../settings/directory.ts'
 import { plain } from '../answer-value.ts'
 import { fittingExtra } from '../answered-account.ts'
-import type { Account } from '../source.ts'
+import { type Account, MAX_USERNAME_LENGTH } from '../source.ts'
 import type { Obstacle } from './bind-result.ts'
 import { guidBytes, guidText, sidBytes, sidText } from './identifiers.ts'
 import type { Entry } from './operations.ts'
@@ -33,6 +33,8 @@ export function readAccount(entry: Entry, settings: AttributeSettings, now: numb
   const { username: nameAttribute, ...others } = settings.attributes
   const username = firstText(entry, nameAttribute)
   if (username === null || username === '') throw faultIn(entry, `has no ${nameAttribute} ${UNREADABLE}`)
+  if (username.length > MAX_USERNAME_LENGTH)
+    throw faultIn(entry, `has a ${nameAttribute} of more than ${MAX_USERNAME_LENGTH} characters`)
   const extra = Object.entries(others).flatMap(([name, attribute]): [string, unknown][] => {
     const value = name === 'permissions' ? textsIn(entry, attribute) : firstText(entry, attribute)
     return value === null ? [] : [[name, value]]

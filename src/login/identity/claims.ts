@@ -1,5 +1,5 @@
 import { fittingExtra } from '../../account/answered-account.ts'
-import type { Account } from '../../account/source.ts'
+import { type Account, MAX_USERNAME_LENGTH } from '../../account/source.ts'
 import { faultOfExtra } from '../../session/record.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import { type Claims, claimOf, EMAIL, EMAIL_VERIFIED } from '../../token/claim.ts'
@@ -30,7 +30,6 @@ export interface Refused {
 
 /** Control characters and halves of characters. */
 const NOT_TEXT = /[\p{Cc}\p{Cs}]/gu
-const MAX_NAME_LENGTH = 128
 
 /** The account that the claims are (`account: claims`). Whether its user may sign in is `requirementFault`. */
 export function accountOf(
@@ -107,7 +106,7 @@ function nameIn(claims: Claims, claim: string): { value: string } | Refused {
   if (written === undefined || written === '') return { refused: 'claim-missing' }
   // A number beyond 2^53 has been rounded, and could be the id of another user.
   const value = Number.isSafeInteger(written) ? String(written) : written
-  const isName = typeof value === 'string' && value.length <= MAX_NAME_LENGTH && value.trim() === value
+  const isName = typeof value === 'string' && value.length <= MAX_USERNAME_LENGTH && value.trim() === value
   return isName && value.search(NOT_TEXT) === -1 ? { value } : { refused: 'claim-form' }
 }
 

@@ -1,4 +1,10 @@
-import { type Account, type AccountSource, findPerson, type SourceLogin } from '../../account/source.ts'
+import {
+  type Account,
+  type AccountSource,
+  findPerson,
+  MAX_USERNAME_LENGTH,
+  type SourceLogin,
+} from '../../account/source.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { eventNames } from '../../side/event-names.ts'
@@ -57,8 +63,7 @@ export interface LoginOptions {
   steps: Steps
 }
 
-/** Maximum length of an account name, and of a device id that is stored. */
-const MAX_NAME_LENGTH = 128
+/** Of one that is stored. */
 const MAX_DEVICE_ID_LENGTH = 128
 
 export function createLogin(options: LoginOptions): Login {
@@ -98,7 +103,7 @@ export function createLogin(options: LoginOptions): Login {
       const device = deviceOf(credentials)
       const attempt: Attempt = { type: side.type, address, origin: { trace_id, address, ...device } }
       // A user may have typed a password into the name field, so the name is only logged at level debug.
-      if (log.isLevelEnabled('debug')) attempt.username = username.slice(0, MAX_NAME_LENGTH).toLowerCase()
+      if (log.isLevelEnabled('debug')) attempt.username = username.slice(0, MAX_USERNAME_LENGTH).toLowerCase()
       return run(attempt, async () => {
         await rateLimit('login', address)
         await lockout.checkAddress(address)
@@ -123,7 +128,7 @@ const NOT_TEXT = /[\p{Cc}\p{Cs}]/gu
 
 /** Other texts are not names of accounts, and could cause a fault in the source. */
 const canBeName = (text: string): boolean =>
-  text !== '' && text.length <= MAX_NAME_LENGTH && text.search(NOT_TEXT) === -1
+  text !== '' && text.length <= MAX_USERNAME_LENGTH && text.search(NOT_TEXT) === -1
 
 const deviceOf = ({ userAgent, device_id }: Credentials): Pick<Device, 'device_type' | 'device_id'> => ({
   device_type: deviceTypeOf(userAgent),

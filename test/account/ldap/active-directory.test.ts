@@ -133,6 +133,14 @@ t.test('the entry says whether an account is disabled or has ended, and a lockou
   t.equal(await reasonOf(source.find('janed')), 'UNAVAILABLE', 'a time that cannot be read is not "never"')
 })
 
+t.test('an entry whose name is longer than any that can be typed is a fault', async t => {
+  let sAMAccountName = ['J'.repeat(128)]
+  const { source } = await open(t, () => jane({ sAMAccountName }))
+  t.match(await source.find('janed'), { username: 'J'.repeat(128) })
+  sAMAccountName = ['J'.repeat(129)]
+  t.equal(await reasonOf(source.find('janed')), 'UNAVAILABLE')
+})
+
 t.test('another pwdLastSet is another version of the account', async t => {
   let pwdLastSet = '133500000000000000'
   const { source } = await open(t, () => jane({ pwdLastSet: [pwdLastSet] }))
