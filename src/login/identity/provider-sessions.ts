@@ -108,7 +108,8 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
       if (session !== undefined) await stored.put(`provider-ended:${session}`, issuedAt, until)
       if (user !== undefined && !isOne) await stored.put(`provider-ended:${user}`, issuedAt, until)
       const ids = new Set(link === null ? [] : [link.login_id])
-      if (user !== undefined && !isOne) for (const id of await stored.accountsOf(user)) ids.add(id)
+      // Also for one session: its user may have been found by another claim since it began.
+      if (user !== undefined) for (const id of await stored.accountsOf(user)) ids.add(id)
       for (const id of ids) {
         const isMeant = (extra: Extra): boolean =>
           providerIn(extra) === provider && (!isOne || extra[PROVIDER_SESSION] === session)

@@ -5,8 +5,8 @@ import { clockOf } from '../../support/clock.ts'
 
 /* Which sessions a logout at a provider finds. */
 
-/** The sign-ins and logouts of one user, at a time that the test sets. */
-function open() {
+/** The sign-ins and logouts of one user, all of whose sessions here belong to one there, at a time that the test sets. */
+function open(only: 'user' | 'session' = 'user') {
   const time = { now: 0 }
   const kept = new Map<string, { text: string; until: number }>()
   const read = async (_: unknown, id: string): Promise<string | null> => {
@@ -18,7 +18,8 @@ function open() {
     side: {
       type: 'BUSINESS',
       async kickoutWhere(id, reasonOf) {
-        const record: SessionRecord = { user_id: id, type: 'BUSINESS', created_at: '', extra: { provider: 'staff' } }
+        const extra = { provider: 'staff', provider_session: 'sid' }
+        const record: SessionRecord = { user_id: id, type: 'BUSINESS', created_at: '', extra }
         if (reasonOf(record, '') !== null) ended.push(id)
         return 1
       },
@@ -30,7 +31,7 @@ function open() {
     time,
     signIn: (id: string, latestEnd: number) => sessions.link({ user: 'ada', session: 'sid', latestEnd } as Proven, id),
     async loggedOut(named: { user?: string; session?: string }): Promise<string[]> {
-      await sessions.end('staff', { user: undefined, session: undefined, ...named, issuedAt: 0 }, 'user')
+      await sessions.end('staff', { user: undefined, session: undefined, ...named, issuedAt: 0 }, only)
       return ended.splice(0)
     },
   }
@@ -55,4 +56,12 @@ t.test('a session is found to its end after one that ended earlier', async t => 
   time.now = 999
   t.same(await loggedOut({ user: 'ada' }), ['1'])
   t.same(await loggedOut({ session: 'sid' }), ['1'])
+})
+
+t.test('a logout of one session ends it under every account that its user was found by', async t => {
+  const { signIn, loggedOut } = open('session')
+  await signIn('1', 1000)
+  await signIn('2', 1000)
+  t.same(await loggedOut({ session: 'sid' }), ['2', '1'])
+  t.same(await loggedOut({ user: 'ada', session: 'sid' }), ['2', '1'])
 })
