@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
-import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
+import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf, sourceOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 
 const NAMES = [
@@ -76,6 +76,27 @@ t.test('untying the id unlocks the name, with five attempts again', async t => {
   await fixture.side.untieDisable('id-admin', {})
   for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+t.test('untying one of two ids whose names differ in case alone leaves the other one locked', async t => {
+  const accounts = [account('ann'), account('Ann', { id: 'id-other' })]
+  const find = async (name: string) => accounts.find(({ username }) => username === name) ?? null
+  for (const isTried of [false, true]) {
+    const fixture = await openLoginFixture({ source: { ...sourceOf(accounts), find } })
+    t.teardown(fixture.close)
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+    if (isTried) t.equal(await fixture.attempt('Ann', PASSWORD), 'DISABLED')
+    await fixture.side.untieDisable('id-ann', {})
+    for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('ann', PASSWORD), 'granted')
+    for (const password of ['wrong', PASSWORD]) t.equal(await fixture.attempt('Ann', password), 'DISABLED')
+    await fixture.side.untieDisable('id-other', {})
+    t.equal(await fixture.attempt('Ann', PASSWORD), 'granted')
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('ann', PASSWORD), 'DISABLED', 'untied once, and locked again')
+    fixture.time.now += 300_000
+    for (const name of ['ann', 'Ann']) t.equal(await fixture.attempt(name, PASSWORD), 'granted')
+  }
 })
 
 t.test("a lockout does not shorten an administrator's disable", async t => {

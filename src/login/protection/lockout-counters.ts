@@ -75,6 +75,9 @@ export function createFailures({ side, attempts, settings }: LockoutOptions) {
 
 export type Failures = ReturnType<typeof createFailures>
 
+/** What stands in the own lock of an id: it is locked, or was untied from the lock of its name, which others may share. */
+const [LOCKED, UNTIED] = [1, 2]
+
 /** The locks of names. */
 export function createLocks(options: LockoutOptions, forget: (subject: Subject) => Promise<void>) {
   const { side, attempts, settings, clock } = options
@@ -86,19 +89,21 @@ export function createLocks(options: LockoutOptions, forget: (subject: Subject) 
     // A longer disable by an administrator stays.
     const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
     if (isLonger) await side.lockOut(subject.loginId, seconds, origin)
-    await attempts.set(ownLockOf(subject), 1, until)
-    await attempts.set(lockOf(subject), 1, until)
+    await attempts.set(ownLockOf(subject), LOCKED, until)
+    await attempts.set(lockOf(subject), LOCKED, until)
   }
 
   return {
     async check(subject: Subject, origin: Origin): Promise<void> {
       const found = await attempts.read(lockOf(subject))
       if (found === null) return
-      const isOwn = (await attempts.read(ownLockOf(subject))) !== null
+      const own = await attempts.read(ownLockOf(subject))
+      if (own?.count === UNTIED) return
       // Locked by another id of this name: only its own untying ends a lock.
-      if (!isOwn) await lock(subject, found.resetsAt, origin)
-      if (!isOwn || (await side.isDisable(subject.loginId))) throw locked(secondsUntil(found.resetsAt, clock.now()))
-      await Promise.all([lockOf, ownLockOf].map(nameOf => attempts.clear(nameOf(subject))))
+      if (own === null) await lock(subject, found.resetsAt, origin)
+      if (own === null || (await side.isDisable(subject.loginId)))
+        throw locked(secondsUntil(found.resetsAt, clock.now()))
+      await attempts.set(ownLockOf(subject), UNTIED, found.resetsAt)
       await forget(subject)
     },
     async lock(subject: Subject, origin: Origin): Promise<void> {
