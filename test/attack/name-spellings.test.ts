@@ -88,19 +88,21 @@ t.test(
   },
 )
 
-/** Spellings that databases equate, as collations of MariaDB do. */
+/** Spellings that sources equate: letters as collations of MariaDB do, and spaces as directories do. */
 const EQUATED: readonly (readonly [name: string, ...spellings: string[]])[] = [
   ['weiss', 'weiß', 'WEIẞ', 'we\u200biss', 'we\u00adiss', 'we\u0591iss'],
   ['aeoe', 'æœ', 'ǢŒ', 'ＡＥoe', 'æoe', 'aeœ'],
   ['boll', 'bołl', 'bøłŁ', 'BØLL', 'boŀl', 'bǿll'],
   ['didi', 'đidı', 'ðidi', 'ĐİDI', 'dıdı', 'd\ufe0fidi'],
+  ['ann lee', 'ann  lee', 'ANN   LEE', 'ann\u00a0lee', 'ann \u3000lee ', 'ann\u2003 lee'],
   ['thhug1', 'þhug1', 'thħug1', 'thhug１', 'thhug१', 'Þĥug١'],
 ]
 
-t.test('the answers do not tell which name has an account where the source equates letters', async t => {
+t.test('the answers do not tell which name has an account where the source equates letters or spaces', async t => {
   for (const [name, ...spellings] of EQUATED) {
+    const known = account(name, { id: 'id-of-one' })
     for (const isKnown of [true, false]) {
-      const find = async (typed: string) => (isKnown && [name, ...spellings].includes(typed) ? account(name) : null)
+      const find = async (typed: string) => (isKnown && [name, ...spellings].includes(typed) ? known : null)
       const fixture = await openLoginFixture({ source: { find, highestCost: () => 4, close: async () => {} } })
       t.teardown(fixture.close)
       const reasons: string[] = []
@@ -114,6 +116,7 @@ t.test('accounts whose names are other words in ASCII, or in a script of its own
   for (const [one, other] of [
     ['weis', 'weiss'],
     ['bob', 'b-ob'],
+    ['bob', 'b ob'],
     ['राम', 'रमा'],
     ['王伟', '王芳'],
   ] as const) {

@@ -117,14 +117,16 @@ function asciiDigit(digit: string): string {
 
 /**
  * The form in which names count: without regard to case, width, accents of Latin, Greek and Cyrillic letters, characters that are not
- * shown, the script of digits, and spaces at the ends. Databases compare so. If spellings of an unknown name were counted apart, a
- * shared count would tell that an account exists. Names in ASCII that differ in more than case never share a count.
+ * shown, the script of digits, spaces at the ends, and how many stand between words. Databases and directories compare so. If
+ * spellings of an unknown name were counted apart, a shared count would tell that an account exists. Names in ASCII that differ in
+ * more than case and spaces never share a count.
  */
 const folded = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]|\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
+    .replace(/\s+/g, ' ')
     .toLowerCase()
     .replace(LETTERS, letter => EQUATED[letter]!)
     .replace(/\p{Nd}/gu, asciiDigit)
