@@ -1,4 +1,5 @@
 import t from 'tap'
+import { DAY } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf, sourceOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
@@ -76,6 +77,20 @@ t.test('untying the id unlocks the name, with five attempts again', async t => {
   await fixture.side.untieDisable('id-admin', {})
   for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+t.test('a lock that is to last longer than any disable lasts as long as the longest', async t => {
+  const accounts = [account('ann'), account('Ann', { id: 'id-other' })]
+  const find = async (name: string) => accounts.find(({ username }) => username === name) ?? null
+  const source = { ...sourceOf(accounts), find }
+  const fixture = await openLoginFixture({ source, lockout: { disable: 9999 * DAY } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+  for (const name of ['ann', 'Ann']) {
+    const refusal = await refusalOf(fixture.login.login(await fixture.credentials(name, PASSWORD)))
+    t.equal(refusal.reason, 'DISABLED', name)
+  }
+  t.equal(await fixture.side.getDisableTime('id-ann'), 3650 * 86_400)
 })
 
 t.test('untying one of two ids whose names differ in case alone leaves the other one locked', async t => {

@@ -3,6 +3,7 @@ import type { Refusal } from '../../base/refusal.ts'
 import type { Origin } from '../../event/event.ts'
 import type { LoginType } from '../../session/sides.ts'
 import { disabledFor } from '../../side/disable.ts'
+import { MAX_SECONDS } from '../../side/input.ts'
 import type { Side } from '../../side/side.ts'
 import type { AttemptStore } from '../../store/store.ts'
 import { networkOf } from './network.ts'
@@ -85,7 +86,8 @@ export function createLocks(options: LockoutOptions, forget: (subject: Subject) 
 
   /** The id first, then the name: `check` treats the lock of a name without that of its id as untied. */
   async function lock(subject: Subject, until: number, origin: Origin): Promise<void> {
-    const seconds = Math.max(1, secondsUntil(until, clock.now()))
+    // A longer time than an id can be disabled for would be no lock at all.
+    const seconds = Math.min(MAX_SECONDS, Math.max(1, secondsUntil(until, clock.now())))
     // A longer disable by an administrator stays.
     const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
     if (isLonger) await side.lockOut(subject.loginId, seconds, origin)
