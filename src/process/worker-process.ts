@@ -16,6 +16,8 @@ export class WorkerProcess {
   readonly ended: Promise<End>
   readonly #worker: Worker
   readonly #handed: HandedConnections
+  /** Who waits for a report of its metrics. Not by `ended`, which would keep each of them for as long as the worker lives. */
+  readonly #counting = new Set<() => void>()
 
   /** `order` is sent as soon as the worker waits for orders. */
   constructor(order: () => OrderOf<'serve'>) {
@@ -35,6 +37,8 @@ export class WorkerProcess {
       this.#on('failed', ({ fault }) => failed(new Error(fault)))
       void this.ended.then(end => failed(new Error(`a worker ended with ${nameOf(end)} before it answered`)))
     })
+    this.#on('counts', this.#counted)
+    void this.ended.then(this.#counted)
     // A failure is reported to code that awaits this promise; without one it is not an unhandled rejection.
     this.answers.catch(() => undefined)
     this.#worker.on('error', () => undefined)
@@ -66,29 +70,33 @@ export class WorkerProcess {
     this.#on('share', shared)
   }
 
-  /** Receives the reports of a kind; returns a function that ends this. */
-  #on<K extends Report['kind']>(kind: K, receive: (report: ReportOf<K>) => void): () => void {
-    const onMessage = (report: Report): void => {
+  /** Receives the reports of a kind. */
+  #on<K extends Report['kind']>(kind: K, receive: (report: ReportOf<K>) => void): void {
+    this.#worker.on('message', (report: Report) => {
       if (report.kind === kind) receive(report as ReportOf<K>)
-    }
-    this.#worker.on('message', onMessage)
-    return () => this.#worker.off('message', onMessage)
+    })
   }
 
   /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
   async count(limit: number): Promise<void> {
     const said = new Promise<void>((said, late) => {
-      const timer = setTimeout(() => done(() => late(new Error('a worker does not report its metrics'))), limit)
-      const done = (settle: () => void): void => {
+      const timer = setTimeout(() => {
+        this.#counting.delete(done)
+        late(new Error('a worker does not report its metrics'))
+      }, limit)
+      const done = (): void => {
         clearTimeout(timer)
-        off()
-        settle()
+        said()
       }
-      const off = this.#on('counts', () => done(said))
-      void this.ended.then(() => done(said))
+      this.#counting.add(done)
     })
     this.tell({ kind: 'count' })
     return said
+  }
+
+  readonly #counted = (): void => {
+    for (const done of this.#counting) done()
+    this.#counting.clear()
   }
 
   kill(): void {
