@@ -37,6 +37,8 @@ export class Generation {
   #certificate: Certificate | null
   /** The URLs of the workers. Workers are restarted only if all workers of the generation had started. */
   #urls: Urls | null = null
+  /** No worker is started any more. */
+  #isEnding = false
 
   constructor(options: GenerationOptions) {
     this.#options = options
@@ -49,14 +51,20 @@ export class Generation {
    */
   async start(limit: number, replaces: boolean): Promise<Urls> {
     const workers = Array.from({ length: this.#options.workers }, () => this.#fork(replaces))
+    const [urls] = await this.#answers(workers, limit)
+    // The answers were on their way when a stop began, which lets the workers finish. They are not kept up.
+    if (this.#isEnding) throw new Error('the gateway is stopping')
+    this.#urls = urls!
+    for (const worker of workers) this.#keepUp(worker, 0)
+    return this.#urls
+  }
+
+  async #answers(workers: readonly WorkerProcess[], limit: number): Promise<Urls[]> {
     const answers = Promise.all(workers.map(({ answers }) => answers))
     try {
-      const [urls] = await within(limit, answers, () => {
+      return await within(limit, answers, () => {
         throw new Error(`the workers did not answer within ${limit / 1000} seconds`)
       })
-      this.#urls = urls!
-      for (const worker of workers) this.#keepUp(worker, 0)
-      return this.#urls
     } catch (fault) {
       await this.kill()
       throw fault
@@ -95,6 +103,7 @@ export class Generation {
   }
 
   #giveUpRestarts(): void {
+    this.#isEnding = true
     this.#urls = null
     for (const timer of this.#restarts) clearTimeout(timer)
   }

@@ -173,6 +173,35 @@ t.test('workers that open their store when the gateway stops end at once, withou
   t.match(err.message, 'a worker ended with SIGKILL before it answered', 'an exit could wait for the store for ever')
 })
 
+/** A module with which a primary gets the last answers of new workers when SIGTERM has come. */
+const LATE_ANSWERS = `
+const cluster = require('node:cluster')
+let held = null
+process.on('SIGUSR2', () => { held = [] })
+cluster.on('fork', worker => {
+  const { emit } = worker
+  worker.emit = (name, ...words) => {
+    if (held === null || name !== 'message' || words[0].kind !== 'serving') return emit.call(worker, name, ...words)
+    held.push(() => emit.call(worker, name, ...words))
+    if (held.length < 2) return true
+    process.emit('SIGTERM', 'SIGTERM')
+    setTimeout(() => { for (const release of held.splice(0)) release() }, 1)
+    return true
+  }
+})`
+
+t.test('a stop ends new workers whose answers to a reload are on their way, and restarts none of them', async t => {
+  const file = join(t.testdir(), 'late.cjs')
+  writeFileSync(file, LATE_ANSWERS)
+  const gateway = await startSupervised(t, { environment: { NODE_OPTIONS: `--require ${file}` } })
+  const ended = once(gateway.child, 'exit')
+  process.kill(gateway.child.pid!, 'SIGUSR2')
+  process.kill(gateway.child.pid!, 'SIGHUP')
+  t.same(await ended, [0, null])
+  t.same(gateway.logged('a worker crashed'), [])
+  t.equal(gateway.logged('not reloaded; the gateway continues with the previous configuration').length, 1)
+})
+
 t.test('without their primary workers end', async t => {
   const gateway = await startSupervised(t)
   const workers = gateway.workers()
