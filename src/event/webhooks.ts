@@ -107,17 +107,15 @@ class Line {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const delivered = await this.#send(next)
       if (this.#closing.signal.aborted) return
+      failures = delivered ? 0 : failures + 1
       const givenUp = !delivered && this.#clock.elapsed() - next.since > this.#receiver.give_up_after
       if (givenUp) this.#lost++
       if (delivered || givenUp) {
         // Meanwhile the queue may have become too long and dropped its first event.
         if (this.#waiting[0] === next) this.#waiting.shift()
-        failures = 0
         this.#reportLost()
-      } else {
-        failures++
-        await this.#pauseAfter(failures)
       }
+      if (!delivered) await this.#pauseAfter(failures)
     }
   }
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { withoutWorthless } from '../../src/event/event.ts'
@@ -44,6 +44,34 @@ t.test('receivers get no refused captcha, and while they are away failed logins 
   t.equal(events.filter(({ event }) => event === 'login').length, 50)
   t.equal(events.filter(({ event }) => event === 'login-failed').length, 950)
   t.equal(events.at(-1).event, 'logout')
+})
+
+/** A receiver of events that answers the first attempts with 503, in a line of webhooks. */
+async function openLine(t: Test, { failing, giveUpAfter = 60_000 }: { failing: number; giveUpAfter?: number }) {
+  const receiver = await startUpstream()
+  t.teardown(() => receiver.close())
+  receiver.answer = (_request, response) => {
+    response.statusCode = receiver.requests.length > failing ? 204 : 503
+    response.end()
+  }
+  const log = createLog('silent')
+  const options = { url: receiver.url, secret: SECRET, timeout: 5000, give_up_after: giveUpAfter }
+  const webhooks = await createWebhooks([options], systemClock, log)
+  t.teardown(() => webhooks.close(0))
+  const publish = (...users: string[]): void => {
+    for (const login_id of users) webhooks.publish({ event: 'login', type: 'BUSINESS', login_id })
+  }
+  const asked = (): string[] => receiver.requests.map(({ body }) => JSON.parse(body).login_id)
+  return { publish, asked, webhooks, log }
+}
+
+t.test('there is a pause behind each failure, also where an event is too old to be sent again', async t => {
+  const { publish, asked } = await openLine(t, { failing: 2, giveUpAfter: 0 })
+  const began = performance.now()
+  publish('1', '2', '3')
+  await until(() => asked().length === 3)
+  t.same(asked(), ['1', '2', '3'])
+  t.ok(performance.now() - began > 700, 'the shortest pauses are 250 and 500 ms')
 })
 
 t.test('every event arrives, in order and signed, and is a log line', async t => {
