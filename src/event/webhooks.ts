@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import { within } from '../base/deadline.ts'
@@ -73,6 +72,10 @@ class Line {
   readonly #closing = new AbortController()
   #waiting: Delivery[] = []
   #sending: Promise<void> | null = null
+  /** Attempts that have failed since the last one that did not. */
+  #failures = 0
+  /** Ends the pause before the next attempt. */
+  #wake = (): void => undefined
   #lost = 0
 
   constructor(receiver: Receiver, { Agent, request }: Client, clock: Clock, log: Logger) {
@@ -97,17 +100,14 @@ class Line {
       this.#lost++
     }
     this.#waiting.push({ id, body, since: this.#clock.elapsed() })
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = null
-    })
+    this.#sending ??= this.#sendAll()
   }
 
   async #sendAll(): Promise<void> {
-    let failures = 0
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const delivered = await this.#send(next)
       if (this.#closing.signal.aborted) return
-      failures = delivered ? 0 : failures + 1
+      this.#failures = delivered ? 0 : this.#failures + 1
       const givenUp = !delivered && this.#clock.elapsed() - next.since > this.#receiver.give_up_after
       if (givenUp) this.#lost++
       if (delivered || givenUp) {
@@ -115,14 +115,21 @@ class Line {
         if (this.#waiting[0] === next) this.#waiting.shift()
         this.#reportLost()
       }
-      if (!delivered) await this.#pauseAfter(failures)
+      if (!delivered) await this.#pause()
     }
+    // In the same turn: an event that comes next begins anew.
+    this.#sending = null
   }
 
-  #pauseAfter(failures: number): Promise<unknown> {
-    const longest = BACK_OFF[Math.min(failures, BACK_OFF.length) - 1]!
-    const signal = this.#closing.signal
-    return pause(longest * (0.5 + Math.random() / 2), undefined, { signal, ref: false }).catch(() => undefined)
+  #pause(): Promise<void> {
+    const longest = BACK_OFF[Math.min(this.#failures, BACK_OFF.length) - 1]!
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, longest * (0.5 + Math.random() / 2)).unref()
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   async #send({ id, body }: Delivery): Promise<boolean> {
@@ -149,9 +156,13 @@ class Line {
   }
 
   async close(limit: number): Promise<void> {
+    // The receiver may be back: what waits is sent at once, with short pauses.
+    this.#failures = 0
+    this.#wake()
     await within<unknown>(limit, Promise.resolve(this.#sending), () => undefined)
     this.#lost += this.#waiting.length
     this.#closing.abort()
+    this.#wake()
     await this.#sending
     this.#reportLost()
     await this.#agent.destroy()

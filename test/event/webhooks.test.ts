@@ -54,15 +54,14 @@ async function openLine(t: Test, { failing, giveUpAfter = 60_000 }: { failing: n
     response.statusCode = receiver.requests.length > failing ? 204 : 503
     response.end()
   }
-  const log = createLog('silent')
   const options = { url: receiver.url, secret: SECRET, timeout: 5000, give_up_after: giveUpAfter }
-  const webhooks = await createWebhooks([options], systemClock, log)
+  const webhooks = await createWebhooks([options], systemClock, createLog('silent'))
   t.teardown(() => webhooks.close(0))
   const publish = (...users: string[]): void => {
     for (const login_id of users) webhooks.publish({ event: 'login', type: 'BUSINESS', login_id })
   }
   const asked = (): string[] => receiver.requests.map(({ body }) => JSON.parse(body).login_id)
-  return { publish, asked, webhooks, log }
+  return { publish, asked, webhooks }
 }
 
 t.test('there is a pause behind each failure, also where an event is too old to be sent again', async t => {
@@ -72,6 +71,15 @@ t.test('there is a pause behind each failure, also where an event is too old to 
   await until(() => asked().length === 3)
   t.same(asked(), ['1', '2', '3'])
   t.ok(performance.now() - began > 700, 'the shortest pauses are 250 and 500 ms')
+})
+
+t.test('a gateway that stops sends its events to a receiver that is back, also within a pause', async t => {
+  const { publish, asked, webhooks } = await openLine(t, { failing: 4 })
+  publish('1', '2')
+  await until(() => asked().length === 4)
+  // The next attempt would come 2.5 s later at the earliest.
+  await webhooks.close(2000)
+  t.same(asked(), ['1', '1', '1', '1', '1', '2'])
 })
 
 t.test('every event arrives, in order and signed, and is a log line', async t => {
