@@ -16,7 +16,16 @@ import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadS
 import { labelOf } from '../settings/notation/yaml.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
-import { CommandError, programOf, say, sayPassword, type Terminal, UsageError } from './terminal.ts'
+import {
+  CommandError,
+  isUnread,
+  programOf,
+  say,
+  sayMeanwhile,
+  sayPassword,
+  type Terminal,
+  UsageError,
+} from './terminal.ts'
 
 export const start: Command = {
   words: '',
@@ -55,7 +64,8 @@ export function startHere(terminal: Terminal): Promise<number> {
 async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile, terminal: Terminal): Promise<number> {
   const stopped = nextSignal()
   announceStarting()
-  const warn = ({ place, message }: Fault): void => void say(terminal.errors, `dualgate: warning: ${place} ${message}`)
+  const warn = ({ place, message }: Fault): void =>
+    sayMeanwhile(terminal.errors, `dualgate: warning: ${place} ${message}`)
   let inUse: ConfigurationFile = BUILT_IN
   const load = (report: typeof warn, accept: Accept = () => undefined): Loaded => {
     const file = fileAfter(inUse)
@@ -193,7 +203,7 @@ async function reloaded(running: Running, cwd: string, log: Logger): Promise<Out
  */
 async function close(running: Running, manager: ServiceManager, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
-    say(errors, `dualgate: stopped immediately: ${why}`)
+    sayMeanwhile(errors, `dualgate: stopped immediately: ${why}`)
     running.kill()
     process.exit(1)
   }
@@ -202,5 +212,6 @@ async function close(running: Running, manager: ServiceManager, { errors }: Term
   const reason = await running.close()
   if (reason !== null) stopAtOnce(reason)
   await notified
+  if (isUnread(errors)) process.exit(0)
   return 0
 }

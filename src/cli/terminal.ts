@@ -1,4 +1,5 @@
 import { plain } from '../base/log/terminal-line.ts'
+import { nonBlocking } from '../workarounds/node-output.ts'
 import { packageForNpx } from './npx.ts'
 
 /** The input and output of a command. */
@@ -18,6 +19,16 @@ export function say(stream: NodeJS.WritableStream, ...lines: string[]): Promise<
   const text = lines.map(line => `${line.split('\n').map(plain).join('\n')}\n`).join('')
   return new Promise(resolve => stream.write(text, fault => resolve(fault ?? null)))
 }
+
+/** The same for a process that goes on. While nothing reads them, the lines wait, and the process does not. */
+export function sayMeanwhile(stream: NodeJS.WritableStream, ...lines: string[]): void {
+  nonBlocking(stream)()
+  void say(stream, ...lines)
+}
+
+/** Whether lines wait for a reader. They keep the process from ending by itself. */
+export const isUnread = (stream: NodeJS.WritableStream & { writableLength?: number }): boolean =>
+  (stream.writableLength ?? 0) > 0
 
 /** Writes lines with a secret that is shown only now; if they cannot be written, says what is to be done instead. */
 export async function sayOnce({ output, errors }: Terminal, lines: string[], otherwise: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { createLog, readable } from '../base/log/log.ts'
 import { Output } from '../base/log/output.ts'
+import { nonBlocking } from '../workarounds/node-output.ts'
 
 const STANDARD_ERROR = 2
 
@@ -8,7 +9,7 @@ const STANDARD_ERROR = 2
  * the fault. For a failed Redis command these include the arguments, and with them a token.
  */
 export function reportCrashes(): void {
-  const output = new Output(STANDARD_ERROR)
+  const output = new Output(STANDARD_ERROR, nonBlocking(process.stderr))
   const log = createLog('fatal', readable(output, process.stderr))
   process.on('uncaughtException', fault => {
     log.fatal({ err: fault }, 'crashed')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { writeFileSync, writeSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -158,4 +158,50 @@ t.test('while nothing reads the log, requests are answered, their lines wait, an
   t.ok(await answeredFurther())
   t.equal(await gateway.end('SIGTERM'), 0)
   await clients.stop()
+})
+
+/** A module with which a gateway has another standard error: a file that is opened gets the lowest number that is free. */
+const errorsAt = (path: string): string => `
+const { closeSync, openSync } = require('node:fs')
+if (process.env.NODE_UNIQUE_ID === undefined) {
+  closeSync(2)
+  openSync(${JSON.stringify(path)}, 'w')
+}
+${CRASHES}`
+
+/** A gateway with a standard error that is full, and blocking. */
+async function startUnread(t: Test): Promise<Supervised> {
+  const pipe = openNamedPipe(t)
+  const file = join(t.testdir(), 'errors.cjs')
+  writeFileSync(file, errorsAt(`/proc/${process.pid}/fd/${pipe.writer}`))
+  const gateway = await startSupervised(t, { environment: { NODE_OPTIONS: `--require ${file}` } })
+  // Workers that end set it to blocking.
+  await replaceWorkers(t, gateway)
+  for (const text of ['x'.repeat(4096), 'x']) {
+    const write = (): boolean => {
+      try {
+        return writeSync(pipe.writer, text) > 0
+      } catch {
+        return false
+      }
+    }
+    while (write());
+  }
+  return gateway
+}
+
+t.test('while nothing reads standard error, a reload warns, and the gateway can end', async t => {
+  const gateway = await startUnread(t)
+  gateway.write('.env', 'LOG__LEVEL=warn\n')
+  t.equal((await gateway.reload()).code, 0)
+  t.match(gateway.logged('the configuration has a warning').at(-1), { warning: { place: '.env LOG__LEVEL' } })
+  t.equal(await gateway.end('SIGTERM'), 0)
+})
+
+t.test('while nothing reads standard error, workers that crash end and are replaced', async t => {
+  const gateway = await startUnread(t)
+  const crashed = gateway.workers()
+  for (const worker of crashed) process.kill(worker, 'SIGUSR2')
+  t.ok(await until(() => gateway.logged('a new worker replaced it').length === 2))
+  t.equal(await gateway.end('SIGTERM'), 0)
 })

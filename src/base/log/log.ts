@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
-import { nonBlockingStandardOutput } from '../../workarounds/node-output.ts'
+import { nonBlocking } from '../../workarounds/node-output.ts'
 import { systemClock } from '../clock.ts'
 import { Outage, Unavailable } from '../refusal.ts'
 import { Output } from './output.ts'
@@ -39,7 +39,7 @@ let standard: Output | null = null
 /** All logs of this process share it, so that their lines stay in order. */
 function standardOutput(): Output {
   if (standard === null) {
-    const output = new Output(STANDARD_OUTPUT, nonBlockingStandardOutput())
+    const output = new Output(STANDARD_OUTPUT, nonBlocking(process.stdout))
     process.on('exit', endLog)
     standard = output
   }
