@@ -57,6 +57,20 @@ export type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>
  */
 export const IDLE_GRACE = 2000
 
+/**
+ * How long, in milliseconds, a new worker waits for the first answer of its store. One that is to replace workers that serve must
+ * not serve without it; one of a start does after this time.
+ */
+export const storeLimit = ({ timeout }: Pick<Settings['store'], 'timeout'>, replaces: boolean): number =>
+  timeout * (replaces ? 10 : 2)
+
+/** What else new workers may take until they answer, in milliseconds. */
+const START_LIMIT = 60_000
+
+/** How long new workers may take until they answer, in milliseconds. */
+export const startLimit = (store: Pick<Settings['store'], 'timeout'>, replaces: boolean): number =>
+  START_LIMIT + storeLimit(store, replaces)
+
 /** The exit code of a worker that cut off requests in progress. */
 export const CUT_OFF = 3
 

@@ -15,9 +15,6 @@ import { fixedKeysChanged, tryAddresses } from './try-addresses.ts'
 import { Generation, type GenerationOptions } from './worker-generation.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
-/** How long new workers may take until they answer, in milliseconds. */
-export const START_LIMIT = 60_000
-
 export interface PrimaryOptions {
   settings: Settings
   /** Reads and checks the configuration again. What `accept` refuses changes nothing. */
@@ -66,7 +63,7 @@ export class Primary implements Running {
     const metrics = new WorkerMetrics(clock)
     const changes = new SharedChanges(clock)
     const generation = generationOf({ settings, ports, metrics, changes, log, clock })
-    const urls = await generation.start(START_LIMIT, false)
+    const urls = await generation.start(false)
     ports.settle(urls)
     return new Primary(options, { generation, ports, metrics, changes, urls, log })
   }
@@ -105,7 +102,7 @@ export class Primary implements Running {
   async #replaceBy(generation: Generation): Promise<void> {
     this.#others.add(generation)
     try {
-      await generation.start(START_LIMIT, true)
+      await generation.start(true)
     } catch (fault) {
       throw new ReloadError(`the new workers cannot start: ${faultText(fault)}`)
     } finally {

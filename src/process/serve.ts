@@ -6,12 +6,8 @@ import { Unavailable } from '../base/refusal.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash-report.ts'
-import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report } from './orders.ts'
+import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report, storeLimit } from './orders.ts'
 import { WorkerSharing } from './worker-sharing.ts'
-
-/** How long a new worker waits for the first answer of its store, in multiples of `store.timeout`. */
-const REPLACEMENT_PATIENCE = 10
-const START_PATIENCE = 2
 
 let gateway: Gateway | null = null
 let isClosing = false
@@ -77,7 +73,7 @@ async function serve({ settings, workers, certificate, changes, needsStore }: Or
   sharing.accept(changes)
   try {
     gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
-    const limit = settings.store.timeout * (needsStore ? REPLACEMENT_PATIENCE : START_PATIENCE)
+    const limit = storeLimit(settings.store, needsStore)
     if (!(await gateway.reachStore(limit)) && needsStore)
       throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)
     void report({ kind: 'serving', urls: await gateway.listen() })

@@ -3,7 +3,7 @@ import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
-import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, type Urls } from './orders.ts'
+import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, startLimit, type Urls } from './orders.ts'
 import type { Ports } from './ports.ts'
 import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
@@ -46,12 +46,12 @@ export class Generation {
   }
 
   /**
-   * Starts all workers and resolves when every one answers. After `limit` milliseconds it stops all of them and
-   * rejects; so it does when the store of one does not answer, if they are to replace workers that serve.
+   * Starts all workers and resolves when every one answers. If one does not in time, it stops all of them and rejects; so it
+   * does when the store of one does not answer, if they are to replace workers that serve.
    */
-  async start(limit: number, replaces: boolean): Promise<Urls> {
+  async start(replaces: boolean): Promise<Urls> {
     const workers = Array.from({ length: this.#options.workers }, () => this.#fork(replaces))
-    const [urls] = await this.#answers(workers, limit)
+    const [urls] = await this.#answers(workers, startLimit(this.#options.settings.store, replaces))
     // The answers were on their way when a stop began, which lets the workers finish. They are not kept up.
     if (this.#isEnding) throw new Error('the gateway is stopping')
     this.#urls = urls!

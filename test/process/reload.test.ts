@@ -1,4 +1,5 @@
 import t from 'tap'
+import { startLimit, storeLimit } from '../../src/process/orders.ts'
 import { call } from '../support/client.ts'
 import { startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
@@ -66,3 +67,9 @@ t.test(
     t.equal((await gateway.reload()).code, 0, 'it is applied when the store answers')
   },
 )
+
+t.test('new workers have time to wait for their store, however long its limit is', async t => {
+  for (const timeout of [100, 1000, 31_000, 600_000]) {
+    for (const replaces of [true, false]) t.ok(startLimit({ timeout }, replaces) > storeLimit({ timeout }, replaces))
+  }
+})

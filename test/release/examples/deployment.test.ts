@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { IDENTITY_SPELLINGS } from '../../../src/base/header-names.ts'
-import { START_LIMIT } from '../../../src/process/primary.ts'
+import { startLimit } from '../../../src/process/orders.ts'
 import { call } from '../../support/client.ts'
 import { run, shippedFolder } from '../../support/command-line.ts'
 import { runIn, temporaryFolder, textOf } from '../../support/image.ts'
@@ -68,7 +68,9 @@ t.test(
   async t => {
     t.equal(unit('Type'), 'notify')
     t.equal(unit('NotifyAccess'), 'all')
-    t.ok(Number.parseInt(unit('TimeoutStartSec'), 10) * 1000 > START_LIMIT)
+    const { store } = parse(textOf('config/gateway.yaml'))
+    const timeout = Number.parseInt(store.timeout, 10) * 1000
+    t.ok(Number.parseInt(unit('TimeoutStartSec'), 10) * 1000 > startLimit({ timeout }, false))
   },
 )
 
