@@ -77,6 +77,8 @@ export async function askReload(folder: string): Promise<Outcome | null> {
 
 async function answer(socket: Socket, reload: () => Promise<Outcome>): Promise<void> {
   socket.on('error', () => socket.destroy())
+  // A client that says nothing does not keep the process from ending.
+  socket.unref()
   let command = ''
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     command += chunk

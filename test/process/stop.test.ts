@@ -173,6 +173,14 @@ t.test('workers that open their store when the gateway stops end at once, withou
   t.match(err.message, 'a worker ended with SIGKILL before it answered', 'an exit could wait for the store for ever')
 })
 
+t.test('a connection to the control socket that brings no command does not keep a gateway from ending', async t => {
+  const gateway = await startSupervised(t)
+  const silent = connect(join(gateway.folder, 'data/control.sock'))
+  t.teardown(() => silent.destroy())
+  await once(silent, 'connect')
+  t.equal(await gateway.end('SIGTERM'), 0)
+})
+
 /** A module with which a primary gets the last answers of new workers when SIGTERM has come. */
 const LATE_ANSWERS = `
 const cluster = require('node:cluster')
