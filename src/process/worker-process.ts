@@ -16,6 +16,8 @@ export class WorkerProcess {
   readonly ended: Promise<End>
   readonly #worker: Worker
   readonly #handed: HandedConnections
+  /** A worker that has not answered yet has counted nothing, and may take its time to answer. */
+  #hasAnswered = false
   /** Who waits for a report of its metrics. Not by `ended`, which would keep each of them for as long as the worker lives. */
   readonly #counting = new Set<() => void>()
 
@@ -33,7 +35,10 @@ export class WorkerProcess {
     }
     this.answers = new Promise((answers, failed) => {
       this.#on('waiting', orderOnce)
-      this.#on('serving', ({ urls }) => answers(urls))
+      this.#on('serving', ({ urls }) => {
+        this.#hasAnswered = true
+        answers(urls)
+      })
       this.#on('failed', ({ fault }) => failed(new Error(fault)))
       void this.ended.then(end => failed(new Error(`a worker ended with ${nameOf(end)} before it answered`)))
     })
@@ -79,6 +84,7 @@ export class WorkerProcess {
 
   /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
   async count(limit: number): Promise<void> {
+    if (!this.#hasAnswered) return
     const said = new Promise<void>((said, late) => {
       const timer = setTimeout(() => {
         this.#counting.delete(done)

@@ -28,11 +28,14 @@ function openWorker(t: Test) {
   })
   Object.assign(cluster, { workers: { 1: worker as unknown as Worker } })
   const order = { kind: 'wait' } as never
-  return { worker, child, watched: new WorkerProcess(() => order) }
+  const watched = new WorkerProcess(() => order)
+  const serve = (): void => void worker.emit('message', { kind: 'serving', urls: {} })
+  return { worker, child, watched, serve }
 }
 
 t.test('a worker is asked for its metrics again and again, and nothing of that is kept', async t => {
-  const { watched } = openWorker(t)
+  const { watched, serve } = openWorker(t)
+  serve()
   const ask = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) await watched.count(60_000)
   }
@@ -45,11 +48,16 @@ t.test('a worker is asked for its metrics again and again, and nothing of that i
   t.ok(process.memoryUsage().heapUsed - before < 100 * TIMES, 'less than 100 bytes of each time')
 })
 
-t.test('a question for metrics ends with the worker, and after its limit', async t => {
-  const { watched, worker, child } = openWorker(t)
-  worker.isSilent = true
-  await t.rejects(watched.count(1), { message: 'a worker does not report its metrics' })
-  const asked = watched.count(60_000)
-  child.emit('exit', 0, null)
-  await asked
-})
+t.test(
+  'a question for metrics skips a worker that does not serve yet, and ends with the worker, or after its limit',
+  async t => {
+    const { watched, worker, child, serve } = openWorker(t)
+    worker.isSilent = true
+    await watched.count(1)
+    serve()
+    await t.rejects(watched.count(1), { message: 'a worker does not report its metrics' })
+    const asked = watched.count(60_000)
+    child.emit('exit', 0, null)
+    await asked
+  },
+)
