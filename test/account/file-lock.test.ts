@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,6 +46,25 @@ t.test('a lock without a holder, or of another machine, is void after a minute',
     t.notOk(existsSync(`${path}.lock`))
   }
 })
+
+t.test(
+  'a full disk leaves no lock behind, which would keep others from the file when there is space again',
+  async t => {
+    const path = join(t.testdir(), 'accounts.yaml')
+    const limitFiles = (bytes: 0 | 'unlimited'): void =>
+      void execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
+    // The kernel sends it with the fault, and it would end the process.
+    process.on('SIGXFSZ', () => undefined)
+    t.teardown(() => limitFiles('unlimited'))
+    limitFiles(0)
+    await t.rejects(
+      withLock(path, async () => undefined),
+      { code: 'EFBIG' },
+    )
+    limitFiles('unlimited')
+    t.same(readdirSync(join(path, '..')), [])
+  },
+)
 
 t.test('the lock of a process that runs is kept', async t => {
   const path = join(t.testdir(), 'accounts.yaml')

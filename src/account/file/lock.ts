@@ -63,8 +63,15 @@ function create(lock: string, text: string): boolean {
     if ((fault as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw fault
   }
-  writeSync(descriptor, text)
-  closeSync(descriptor)
+  try {
+    writeSync(descriptor, text)
+  } catch (fault) {
+    // As on a full disk. Left there without a holder, it would look like the lock of another process.
+    rmSync(lock, { force: true })
+    throw fault
+  } finally {
+    closeSync(descriptor)
+  }
   return true
 }
 
