@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -244,4 +244,46 @@ await t.test('a process that has ended is ended, although its parent never waite
   ;(parent.stdio[3] as Writable).end()
   while (stat()[0] !== 'Z') await nextTurn()
   t.notOk(isRunning(name))
+})
+
+// The kernel sends it with the fault, and it would end the process.
+process.on('SIGXFSZ', () => undefined)
+
+/** The largest file that this process may write, in bytes: with 0 its disk is full. */
+const limitFiles = (bytes: 0 | 'unlimited'): void =>
+  void execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
+
+t.test('after a disk that was full, a change holds openings off as before', async t => {
+  const { path, processes } = foldersOf(t.testdir())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  t.teardown(() => limitFiles('unlimited'))
+  limitFiles(0)
+  await t.rejects(
+    openLock.change(
+      async () => t.fail('changed'),
+      () => false,
+    ),
+    { code: 'EFBIG' },
+  )
+  limitFiles('unlimited')
+  const change = startChange(openLock)
+  await until(() => change.seen.begun)
+  t.same(
+    readdirSync(processes).map(name => readFileSync(`${processes}/${name}`, 'utf8')),
+    ['1'],
+  )
+  change.end()
+  await change.ended
+})
+
+t.test('on a full disk an opening fails before it opens anything', async t => {
+  const { path, opening, processes } = foldersOf(t.testdir())
+  t.teardown(() => limitFiles('unlimited'))
+  limitFiles(0)
+  await t.rejects(
+    OpenLock.opening(path, () => t.fail('opened')),
+    { code: 'EFBIG' },
+  )
+  for (const folder of [opening, processes]) t.same(readdirSync(folder), [])
 })

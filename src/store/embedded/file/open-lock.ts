@@ -56,9 +56,9 @@ export class OpenLock {
       await othersEnded(path, openings, processes, wait)
       closeSync(openSync(announcement, 'wx', 0o600))
       await othersRest(path, processes, wait)
-      const opened = open()
+      // Before: what is open when this fails, as on a full disk, would stay open.
       openLock.#say(RESTING)
-      return { opened, openLock }
+      return { opened: open(), openLock }
     } catch (fault) {
       openLock.close()
       throw fault
@@ -93,8 +93,9 @@ export class OpenLock {
   }
 
   #begin(): void {
+    // Only what was said counts: after a fault of the disk the next change says it again.
+    if (this.#changes === 0) this.#say(CHANGING)
     this.#changes++
-    if (this.#changes === 1) this.#say(CHANGING)
   }
 
   #end(): void {
