@@ -33,7 +33,7 @@ function openWorker(t: Test) {
   return { worker, child, watched, serve }
 }
 
-t.test('a worker is requested its metrics again and again, and nothing of that is kept', async t => {
+t.test('the metrics of a worker are requested again and again, and nothing of that is kept', async t => {
   const { watched, serve } = openWorker(t)
   serve()
   const ask = async (times: number): Promise<void> => {
