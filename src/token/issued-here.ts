@@ -1,3 +1,4 @@
+import { readBasic } from './basic.ts'
 import { asToken, readBearer } from './bearer.ts'
 import type { Jwt } from './jwt.ts'
 import { containsKey } from './key-form.ts'
@@ -50,8 +51,8 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
   }
 
   return {
-    isIn,
-    hasKey: containsKey,
+    isIn: value => isIn(value) || isIn(textIn(value)),
+    hasKey: value => containsKey(value) || containsKey(textIn(value)),
     bareOf(value) {
       const token = readBearer(value)
       return token !== null && jwt.isSigned(token) ? token : value
@@ -60,6 +61,9 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
     keysRemovedFrom: query => without(query, containsKey),
   }
 }
+
+/** What a value encodes: software that knows OAuth 2.0 sends a key as the password of `Basic`. `''` for nothing. */
+const textIn = (value: string): string => unescaped(readBasic(value) ?? '')
 
 /** A query without the `token` parameters whose value is to be removed. */
 function without(query: string, isRemoved: (value: string) => boolean): string {

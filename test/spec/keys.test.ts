@@ -198,6 +198,13 @@ withEveryStore(
           t.notMatch(rawHeaders.join(' '), key, path)
         }
       }
+      const basic = `Basic ${Buffer.from(`${key.slice(4, 16)}:${key}`).toString('base64')}`
+      for (const path of ['/api/v2/public/b/token', '/api/v1/public/b/passing']) {
+        await fixture.call({ method: 'POST', path, headers: { authorization: basic } })
+        t.notOk(
+          [...fixture.upstream.requests, ...backend.requests].some(({ headers }) => headers.authorization === basic),
+        )
+      }
       await fixture.get(`/api/v1/public/b/open?a=1&token=${key}`)
       t.notMatch(fixture.upstream.requests.at(-1)!.url, key)
       for (const path of ['/api/v1/b/passing', '/api/v1/b/bare']) {
@@ -432,6 +439,7 @@ withEveryStore(
       { name: 'told', match: '/api/v1/b/told', target: backend.url, identity: { extra: true } },
       { name: 'passing', match: '/api/v1/b/passing', target: backend.url, pass_authorization: true },
       { name: 'bare', match: '/api/v1/b/bare', target: backend.url, pass_authorization: 'bare' },
+      { name: 'open', match: '/api/v1/public/b/passing', target: backend.url, pass_authorization: true },
     ],
   },
 )

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalReason } from '../../../base/refusal.ts'
 import { ACCESS_TOKEN_LIFETIME } from '../../../key/access-token.ts'
 import type { Grant } from '../../../key/grant.ts'
+import { readBasic } from '../../../token/basic.ts'
 import type { PlainContract } from '../contract.ts'
 import { type Endpoints, required } from '../own-routes.ts'
 import type { KeysOfSides } from './own.ts'
@@ -135,7 +136,7 @@ function readClient({ body, headers: { authorization } }: FastifyRequest): Clien
   // A client that wants fewer rights must not get all of them without notice (RFC 6749, 3.3).
   if (scope !== null) return invalid('invalid_scope', 'a token has the rights of its key: send no scope')
   if (authorization === undefined) return id === null || secret === null ? INVALID_CLIENT : { id, secret }
-  const basic = readBasic(authorization)
+  const basic = clientIn(authorization)
   if (basic === null) return INVALID_CLIENT
   if (secret !== null || (id !== null && id !== basic.id))
     return invalid('invalid_request', 'the client names itself in two ways')
@@ -143,10 +144,10 @@ function readClient({ body, headers: { authorization } }: FastifyRequest): Clien
 }
 
 /** Both parts are form-encoded before they are joined. */
-function readBasic(authorization: string): Client | null {
-  const encoded = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1]
-  if (encoded === undefined) return null
-  const [id = '', ...secret] = Buffer.from(encoded, 'base64').toString().split(':')
+function clientIn(authorization: string): Client | null {
+  const text = readBasic(authorization)
+  if (text === null) return null
+  const [id = '', ...secret] = text.split(':')
   return { id: decoded(id), secret: decoded(secret.join(':')) }
 }
 
