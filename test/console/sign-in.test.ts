@@ -45,6 +45,7 @@ for (const store of ['embedded', 'redis'] as const) {
         browser: { business: 'on', title: 'The wiki of all' },
         gate: { pages: [{ path: '/wiki/*', needs: 'business' }] },
         sessions: { tell_end: '1h' },
+        disable: { enforce: 'request' },
       },
       upstreams: [{ name: 'wiki', match: '/wiki', target: application.url }],
     })
@@ -112,6 +113,17 @@ for (const store of ['embedded', 'redis'] as const) {
       const [opened] = await Promise.all([page.waitForEvent('popup'), page.click('a')])
       t.match(await opened.locator('.fault').textContent(), 'ended by an administrator')
       await opened.close()
+    })
+
+    t.test('beside the cookie of a disabled account another user can sign in', async t => {
+      const visitor = await visit(t)
+      const { page } = visitor
+      await arrive(visitor)
+      await fixture.gateway.sides.business.disable('1', 600)
+      await page.goto(`${fixture.url}/sign-in/b/?to=/wiki/page`)
+      await page.locator('.fault', { hasText: 'Your account is disabled' }).waitFor()
+      t.ok(await page.locator('#username').isVisible())
+      await fixture.gateway.sides.business.untieDisable('1')
     })
 
     t.test('a sign-out ends every tab, and the sign-in says so', async t => {

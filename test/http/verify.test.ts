@@ -209,6 +209,8 @@ t.test('/verify reads the cookie, and names the sign-in to a person who wants a 
   const handshake = { cookie, ...proxied, 'x-forwarded-proto': 'wss', 'sec-websocket-key': 'x' }
   t.equal((await ask('/verify', handshake)).status, 200, 'a handshake, as Traefik names its scheme')
   t.equal((await ask('/verify', { ...handshake, origin: 'http://wiki.example' })).status, 403)
+  const withToken = { ...handshake, 'x-original-uri': '/wiki/a?token=no.such.token' }
+  t.equal((await ask('/verify', withToken)).status, 401, 'a handshake with another credential')
 
   const signIn = '/sign-in/b/?to=%2Fwiki%2Fa%3Fb%3Dc'
   t.match(await ask('/verify', navigation), { status: 401, headers: { 'x-sign-in': signIn } })

@@ -462,6 +462,25 @@ t.test('profile 2 reads the jwt section, and the environment overrides it', asyn
   t.match(settingsOf(t, yaml, { JWT__EXPIRE_SECONDS: '90' }).jwt, { expire_seconds: 90, algorithm: 'HS512' })
 })
 
+t.test('the header of the token is one that has no other meaning', async t => {
+  for (const name of [
+    'Cookie',
+    'host',
+    'Transfer-Encoding',
+    'X-Login-Id',
+    'X-Forwarded-For',
+    'Content-Type',
+    'X_Login_Id',
+  ])
+    t.match(
+      faultsOf(t, `profile: 2\njwt: { token_name: ${name} }\n`),
+      [/^gateway\.yaml:2 jwt\.token_name: cannot carry/],
+      name,
+    )
+  for (const name of ['authorization', 'X-Token', 'satoken'])
+    t.equal(settingsOf(t, `profile: 2\njwt: { token_name: ${name} }\n`).jwt.token_name, name)
+})
+
 const SECRET = 'hunter2hunter2'
 const LEAKS: Record<string, string> = {
   'jwt secret': `profile: 2\njwt: { secret_key: ${SECRET} }\n`,

@@ -15,6 +15,7 @@ import { renewCookie } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/original-request.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
+import { tokensIn } from '../server/upgrade.ts'
 import { ENDED, PROBE } from './common-fields.ts'
 import type { PlainAnswer, PlainContract } from './contract.ts'
 
@@ -210,12 +211,12 @@ function admit(
 /** The cookies of the original request. A proxy shows the handshake of a WebSocket by its key, if at all. */
 function proxiedCookies(
   { headers }: FastifyRequest,
-  { method }: Original,
+  { method, target }: Original,
   verdict: Verdict | null,
   { own }: ProxiedClient,
   credentials: CredentialRules,
 ): Credential | null {
-  const handshakeTokens = headers['sec-websocket-key'] === undefined ? null : []
+  const handshakeTokens = headers['sec-websocket-key'] === undefined ? null : tokensIn(target)
   return (
     verdict && cookiesOf({ headers, method, handshakeTokens, own, isOfPage: verdict.page !== undefined }, credentials)
   )

@@ -55,6 +55,9 @@ export function routeUpgrades(app: FastifyInstance): void {
   })
 }
 
+/** The values of `token` in the query of a handshake, as browsers send one. */
+export const tokensIn = (target: string): readonly string[] => withoutTokens(target).tokens
+
 function withoutTokens(target: string): { url: string; tokens: string[] } {
   const mark = target.indexOf('?')
   if (mark === -1) return { url: target, tokens: [] }

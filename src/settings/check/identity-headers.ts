@@ -6,6 +6,9 @@ import { isHeaderName } from './header-edits.ts'
 /** Headers that other settings decide. */
 const DECIDED = new Set(['authorization', 'cookie', 'content-type', 'content-encoding'])
 
+/** Whether the gateway, the connection or the request itself decides a header, so that it can carry nothing else. */
+export const isDecided = (name: string): boolean => isFixedInRequests(name) || DECIDED.has(reservedForm(name))
+
 /** Headers of proxies that are about the user. Clients cannot send them, and software reads the user from them. */
 const OF_USERS = new Set([
   'x-forwarded-user',
@@ -22,7 +25,7 @@ export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, 
   for (const [name, place] of namesOf(upstream.identity, [...path, 'identity'])) {
     const reserved = reservedForm(name)
     if (!isHeaderName(name)) report(place, 'is not the name of a header; write one such as X-WEBAUTH-USER')
-    else if ((isFixedInRequests(name) && !OF_USERS.has(reserved)) || DECIDED.has(reserved))
+    else if (isDecided(name) && !OF_USERS.has(reserved))
       report(place, 'cannot carry the identity: the gateway or the request decides this header; choose another name')
     else if (edited.has(reserved)) report(place, 'is edited by request_headers, too; remove one')
     else if (seen.has(reserved)) report(place, 'is there twice, perhaps in another spelling; remove one')

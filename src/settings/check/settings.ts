@@ -21,6 +21,7 @@ import { checkBrowser } from './browser.ts'
 import { checkDirectories } from './directories.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
+import { isDecided } from './identity-headers.ts'
 import { checkKeys } from './keys.ts'
 import { checkPages } from './pages.ts'
 import { checkProviders } from './providers.ts'
@@ -40,6 +41,7 @@ const LONGEST_DRAIN = 3_600_000
 const CHECKS: readonly Check[] = [
   { looksAt: [['listen'], ['internal']], run: checkPorts },
   { looksAt: [['listen', 'tls']], run: checkCertificate },
+  { looksAt: [['jwt', 'token_name']], run: checkTokenName },
   { looksAt: [['drain']], run: checkDrain },
   { looksAt: [['timezone']], run: checkTimezone },
   { looksAt: [], lists: [['trusted_proxies']], run: checkTrustedProxies },
@@ -142,6 +144,15 @@ function checkIdentityKeys({ identity }: DecodedSettings, report: Report): void 
   const path = ['identity', 'previous_key_file']
   reportFaults(() => readPublishedKey(previous_key_file), path, report)
   if (previous_key_file === key_file) report(path, 'is the file of identity.key_file; name another key, or remove it')
+}
+
+/** Any other header may be chosen: what a proxy or a client does with it is not known here. */
+function checkTokenName({ jwt: { token_name: name } }: DecodedSettings, report: Report): void {
+  if (isDecided(name) && name.toLowerCase() !== 'authorization')
+    report(
+      ['jwt', 'token_name'],
+      'cannot carry the token: the gateway or the request decides this header; write X-Token',
+    )
 }
 
 function checkDrain({ drain }: DecodedSettings, report: Report): void {
