@@ -7,22 +7,23 @@ import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import { moveSlot, startCluster } from '../support/redis-cluster.ts'
 import { withoutRedisServer } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 await t.test('the law of the stores, in a Cluster of three masters', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
+  const cluster = await startCluster(PATIENCE)
   t.teardown(() => cluster.stop())
   await storeContract(t, 'cluster', () => openRedisUnderTest({ cluster: cluster.nodes }))
 })
 
 await t.test('while a slot moves, reads and writes of one turn are answered', { skip: withoutRedisServer }, async t => {
-  const setup = await startCluster()
+  const setup = await startCluster(PATIENCE)
   t.teardown(() => setup.stop())
   const redis = { cluster: setup.nodes }
   const store = await openRedisStore(
-    { kind: 'redis', prefix: 'svc:auth', timeout: 5000, redis },
+    { kind: 'redis', prefix: 'svc:auth', timeout: PATIENCE, redis },
     systemClock,
     createLog('silent'),
   )

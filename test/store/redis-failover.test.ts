@@ -10,7 +10,7 @@ import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 import { added, credential } from './contract-credentials.ts'
-import { MINUTE } from './contract-fixture.ts'
+import { MINUTE, record } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /*
@@ -438,7 +438,8 @@ t.test('a kickout of many sessions is passed on in small parts', { skip: without
   const store = await openOn(t, server, sharing)
   const key = 'svc:auth:BUSINESS:session:1'
   const tokens = Array.from({ length: 2000 }, (_, i) => `token-${i}`)
-  await server.cli('MSET', ...tokens.flatMap(token => [`svc:auth:BUSINESS:token:${token}`, '{}']))
+  const text = JSON.stringify(record('BUSINESS', '1'))
+  await server.cli('MSET', ...tokens.flatMap(token => [`svc:auth:BUSINESS:token:${token}`, text]))
   await server.cli('SADD', key, ...tokens)
   t.equal(await store.sessions.removeAll('BUSINESS', '1'), tokens.length)
   t.equal(

@@ -7,6 +7,7 @@ import type { RedisStore } from '../../src/store/redis/redis.ts'
 import { countsOf } from '../journal/counts.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 import { added } from './contract-credentials.ts'
 import { login, openConnected, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
@@ -15,13 +16,13 @@ import { openRedisUnderTest } from './redis-under-test.ts'
 t.jobs = 7
 
 t.test('the law of the stores, through Sentinels', { skip: withoutRedisServer }, async t => {
-  const { sentinels, name, stop } = await startSentinels()
+  const { sentinels, name, stop } = await startSentinels(PATIENCE)
   t.teardown(stop)
   await storeContract(t, 'sentinel', () => openRedisUnderTest({ sentinels, name }))
 })
 
 t.test('the law of the stores, while the replica is cut off from its master', { skip: withoutRedisServer }, async t => {
-  const { sentinels, name, masterPort, replica, stop } = await startSentinels()
+  const { sentinels, name, masterPort, replica, stop } = await startSentinels(PATIENCE)
   t.teardown(async () => {
     replica.kill('SIGCONT')
     await stop()

@@ -6,6 +6,7 @@ import type { Settings } from '../../src/settings/schema/settings.ts'
 import { createKeys } from '../../src/store/redis/commands/key-names.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { PATIENCE } from '../support/until.ts'
 import type { StoreUnderTest } from './contract.ts'
 
 const keys = createKeys('svc:auth')
@@ -32,7 +33,7 @@ export async function openRedisUnderTest(
   redis: NonNullable<Settings['store']['redis']>,
   { flush = true } = {},
 ): Promise<StoreUnderTest> {
-  const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: 5000, redis }
+  const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: PATIENCE, redis }
   const store = await openRedisStore(settings, systemClock, pino({ level: 'silent' }))
   if (flush) for (const node of masters(store.connections.store)) await node.flushall()
   return {

@@ -33,9 +33,13 @@ export interface RedisCluster {
 const SLOTS = 16_384
 
 /** Three masters that share the slots, as a Cluster that is up. */
-export async function startCluster(): Promise<RedisCluster> {
+/** Until a master that does not answer is given up, in milliseconds. */
+const NODE_TIMEOUT = 2000
+
+/** `nodeTimeout` milliseconds without an answer give a master up: many for a test in which none is lost. */
+export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-cluster-'))
-  const nodes = await Promise.all([1, 2, 3].map(() => startNode(folder)))
+  const nodes = await Promise.all([1, 2, 3].map(() => startNode(folder, nodeTimeout)))
   const further: Node[] = []
   const replicas: RedisNode[] = []
   const clients = nodes.map(({ port }) => new Redis({ port, host: '127.0.0.1', protocol: 2 }))
@@ -45,7 +49,7 @@ export async function startCluster(): Promise<RedisCluster> {
     for (const client of clients) client.disconnect()
   }
   const add = async (): Promise<Node> => {
-    const node = await startNode(folder)
+    const node = await startNode(folder, nodeTimeout)
     further.push(node)
     await redisCommand(nodes[0]!.port, 'CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.bus))
     return node
@@ -71,6 +75,7 @@ export async function startCluster(): Promise<RedisCluster> {
         node.port,
         [...nodes, ...further].find(({ port }) => port === node.port)!.bus,
         folder,
+        nodeTimeout,
       )
     },
     async stop() {
@@ -82,15 +87,15 @@ export async function startCluster(): Promise<RedisCluster> {
 
 type Node = RedisNode & { bus: number }
 
-async function startNode(folder: string): Promise<Node> {
+async function startNode(folder: string, timeout: number): Promise<Node> {
   const [port, bus] = await Promise.all([freePort(), freePort()])
-  return { port, bus, child: await spawnNode(port, bus, folder) }
+  return { port, bus, child: await spawnNode(port, bus, folder, timeout) }
 }
 
 /** One that was there before knows its Cluster from its file. */
-function spawnNode(port: number, bus: number, folder: string): Promise<ChildProcess> {
+function spawnNode(port: number, bus: number, folder: string, timeout: number): Promise<ChildProcess> {
   const file = ['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`]
-  return spawnRedis(port, folder, [...file, '--cluster-port', String(bus), '--cluster-node-timeout', '2000'])
+  return spawnRedis(port, folder, [...file, '--cluster-port', String(bus), '--cluster-node-timeout', String(timeout)])
 }
 
 async function follow(node: RedisNode, masterPort: number): Promise<RedisNode> {

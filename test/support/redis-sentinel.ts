@@ -43,7 +43,8 @@ const NAME = 'sessions'
 /** Until a master that does not answer is given up, in milliseconds. */
 const DOWN_AFTER = 1000
 
-export async function startSentinels(): Promise<SentinelSetup> {
+/** `downAfter` milliseconds without an answer give a master up: many for a test in which none is lost. */
+export async function startSentinels(downAfter = DOWN_AFTER): Promise<SentinelSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-sentinel-'))
   const processes: ChildProcess[] = []
   const started = async (process: Promise<ChildProcess>): Promise<ChildProcess> => {
@@ -62,7 +63,7 @@ export async function startSentinels(): Promise<SentinelSetup> {
     await eventually(async () => (await redisCommand(replicaPort, 'INFO', 'replication')).includes('link_status:up'))
     const sentinelPorts = [await freePort(), await freePort(), await freePort()]
     const sentinelProcesses = await Promise.all(
-      sentinelPorts.map(port => started(spawnOn(port, [configure(folder, port, masterPort), '--sentinel']))),
+      sentinelPorts.map(port => started(spawnOn(port, [configure(folder, port, masterPort, downAfter), '--sentinel']))),
     )
     for (const port of sentinelPorts) await eventually(() => knowsAll(port, String(masterPort)))
     const nodes: RedisNode[] = [
@@ -111,14 +112,14 @@ export async function startSentinels(): Promise<SentinelSetup> {
 }
 
 /** A Sentinel keeps what it learns in its configuration, so each has a file. */
-function configure(folder: string, port: number, masterPort: number): string {
+function configure(folder: string, port: number, masterPort: number, downAfter: number): string {
   const file = join(folder, `sentinel-${port}.conf`)
   const lines = [
     `port ${port}`,
     'bind 127.0.0.1',
     `dir ${folder}`,
     `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 2`,
-    `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER}`,
+    `sentinel down-after-milliseconds ${NAME} ${downAfter}`,
     `sentinel failover-timeout ${NAME} 5000`,
   ]
   writeFileSync(file, lines.join('\n'))
