@@ -1,6 +1,9 @@
 import t from 'tap'
 import { DAY } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
+import { loginIdOf } from '../../src/login/identity/login-id.ts'
+import { createLockout, withoutUnknownNames } from '../../src/login/protection/lockout.ts'
+import type { LockoutOptions } from '../../src/login/protection/lockout-counters.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf, sourceOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 
@@ -285,6 +288,15 @@ t.test('spellings of one account share one count', async t => {
   t.teardown(fixture.close)
   for (const name of ['admin', 'ádmin', 'Admin ', 'admin@example.org', 'ADMIN']) await fixture.attempt(name, 'wrong')
   t.equal(await fixture.attempt('admín', PASSWORD), 'DISABLED')
+})
+
+t.test('events have the login ids of a provider that is named unknown, and none of unknown names', async t => {
+  const published: (string | null)[] = []
+  const publish = withoutUnknownNames(({ login_id }) => void published.push(login_id))
+  const { subject } = createLockout({ side: { type: 'BUSINESS' } } as LockoutOptions)
+  const ids = [loginIdOf('unknown', '7c1f'), loginIdOf('unknown', 'a'.repeat(32)), subject('a name', null).loginId]
+  for (const login_id of ids) publish({ event: 'disable', type: 'BUSINESS', login_id })
+  t.same(published, [...ids.slice(0, 2), null])
 })
 
 t.test('wrong captchas do not count as failures of a name', async t => {

@@ -35,8 +35,8 @@ export interface Lockout {
 
 /** Attempts for one name that wait for their turn in a process. */
 const WAITING_PER_NAME = 64
-/** Begins the login id that stands for an unknown name; behind it is a digest of the name. */
-const UNKNOWN = 'unknown:'
+/** Begins the login id that stands for an unknown name; behind it is a digest of the name. No provider can be named so. */
+const UNKNOWN = '_unknown:'
 
 /**
  * A name that no account has may be a password, typed into the wrong field. So no event has it: not even its digest, from which
