@@ -91,8 +91,11 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     return updates
   }
 
-  const isRequired = ({ extra }: Account): boolean =>
-    settings.for === 'all' || (typeof settings.for !== 'string' && textsOf(extra, 'roles').some(isIn(settings.for)))
+  function isRequired({ extra, leftOut }: Account): boolean {
+    if (typeof settings.for === 'string') return settings.for === 'all'
+    // Roles that are left out are unknown here, and may be among these.
+    return leftOut?.columns.includes('roles') === true || textsOf(extra, 'roles').some(isIn(settings.for))
+  }
 
   /** The same factor with new recovery codes. */
   function withNewCodes(account: Account, { name, secret }: OpenFactor): NewRecoveryCodes {

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { readAccount } from '../../src/account/answered-account.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import { sealingKey } from '../../src/second-factor/sealed.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
@@ -89,6 +90,21 @@ t.test('who is asked, and who must have one, is as the settings say', async t =>
     t.equal(factors.canSetUp, row.for !== 'off')
     await enrol()
     t.equal(factors.isAsked(await find()), row.asked, String(row.for))
+  }
+})
+
+t.test('who has more roles than a session holds may have one that demands a second factor', async t => {
+  const roles = ['auditor', ...Array.from({ length: 200 }, (_, i) => `a role with number ${i}`)]
+  // What users write of themselves, until the roles are the largest column of all.
+  const fields = { id: '1', username: 'ann', password: '', status: 'ACTIVE', roles, story: 'x'.repeat(4000) }
+  const ann = readAccount(Object.entries(fields), 'http')
+  t.same(ann.leftOut?.columns, ['roles'])
+  for (const [wanted, isRequired] of [
+    [['auditor'], true],
+    ['optional', false],
+  ] as const) {
+    const { factors } = await openFactorFixture(t, { settings: { for: wanted } })
+    t.equal(factors.isRequired(ann), isRequired, String(wanted))
   }
 })
 
