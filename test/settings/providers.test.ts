@@ -146,13 +146,14 @@ const FAULTS: [title: string, yaml: string, fault: RegExp, files?: Record<string
     provider({ claims: { nickname: 'name' } }),
     /\[0\]\.claims: needs username, and the claim/,
   ],
-  ...['id', 'status', 'roles', 'permissions', 'account_version', 'session_seconds', 'login_ip'].map(
-    (name): (typeof FAULTS)[number] => [
-      `a claim that goes into ${name}`,
-      provider({ claims: { username: 'sub', [name]: 'x' } }),
-      new RegExp(`\\[0\\]\\.claims\\.${name}: does not come from a claim; remove it$`),
-    ],
-  ),
+  ...[
+    ...['id', 'status', 'roles', 'permissions', 'account_version', 'login_ip', 'provider', 'provider_session'],
+    ...['session_seconds', 'session_latest_end', 'session_renewed_end'],
+  ].map((name): (typeof FAULTS)[number] => [
+    `a claim that goes into ${name}`,
+    provider({ claims: { username: 'sub', [name]: 'x' } }),
+    new RegExp(`\\[0\\]\\.claims\\.${name}: does not come from a claim; remove it$`),
+  ]),
   [
     'a claim into a name with a dot',
     provider({ claims: { username: 'sub', 'a.b': 'x' } }),

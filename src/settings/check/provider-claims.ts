@@ -18,10 +18,14 @@ const OTHERS: ReadonlySet<string> = new Set([
   'device_type',
   'device_id',
   'login_ip',
+  'provider',
+  'provider_session',
   'wrong_codes',
   'account_version',
   'account_version_next',
   'session_seconds',
+  'session_latest_end',
+  'session_renewed_end',
 ])
 
 function checkOfClaims({ match, claims, roles, require }: ProviderSettings, report: Report): void {
