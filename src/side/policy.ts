@@ -57,8 +57,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
     lifetimeOf,
     /** Notes the end that a renewal sets, where the use of a session moves ends. `false` when it has ended. */
     noteRenewal: async ({ token, record }: Pick<Session, 'token' | 'record'>, end: number): Promise<boolean> =>
-      interval === 'off' ||
-      store.replaceRecord(type, record.user_id, token, { ...record, extra: withRenewedEnd(record.extra, end) }),
+      interval === 'off' || store.replaceRecord(type, record.user_id, token, extra => withRenewedEnd(extra, end)),
 
     /** When a session will end that is renewed now until then, if it is not used. */
     renewedExpiry: whileUsed,

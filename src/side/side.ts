@@ -79,9 +79,9 @@ export function createSide(options: SideOptions) {
     ...createEnd({ ...options, live, confirmed, noteOf }),
     /** How long a session with this `extra` lives from now on if it begins or is renewed now, in seconds. */
     lifetimeOf: policy.lifetimeOf,
-    /** Another `extra` for a live session; `false` if it has ended. */
-    replaceExtra: ({ token, record }: Session, extra: Extra): Promise<boolean> =>
-      options.store.replaceRecord(type, record.user_id, token, { ...record, extra }),
+    /** Another `extra` for a live session, made of the one that it has now; `false` if it has ended. */
+    replaceExtra: ({ token, record }: Session, extraOf: (stored: Extra) => Extra): Promise<boolean> =>
+      options.store.replaceRecord(type, record.user_id, token, extraOf),
     ...createRequestQueries({ ...options, live }),
     ...createUserQueries({ ...options, live }),
     ...disable,

@@ -65,7 +65,7 @@ function measureSessions(sessions: SessionStore, timed: Timed): SessionStore {
     renew: (type, userId, token, end) => timed('renew', sessions.renew(type, userId, token, end)),
     tokens: (type, userId, limit) => timed('tokens', sessions.tokens(type, userId, limit)),
     overview: (type, userId) => timed('tokens', sessions.overview(type, userId)),
-    replaceRecord: (type, userId, token, record) => sessions.replaceRecord(type, userId, token, record),
+    replaceRecord: (type, userId, token, extraOf) => sessions.replaceRecord(type, userId, token, extraOf),
     removeSome: (type, userId, tokens, note) => sessions.removeSome(type, userId, tokens, note),
     whyEnded: (type, token) => sessions.whyEnded(type, token),
     batches: (type, userId) => sessions.batches(type, userId),

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { EndReason } from '../session/end-reason.ts'
-import type { SessionRecord } from '../session/record.ts'
+import type { Extra, SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Changes } from './changes.ts'
 import type { CredentialStore } from './credentials.ts'
@@ -81,10 +81,11 @@ export interface SessionStore {
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
 
   /**
-   * Writes another record for a live token of a user, which keeps its end. `false` if it is not one: it is never created, and
-   * never brought back. User, side and `created_at` stay those of the stored record; of two at the same time the last stays.
+   * Writes another `extra` into the record of a live token of a user, which keeps its end: `extraOf` makes it of the stored one.
+   * `false` if it is not one: it is never created, and never brought back. User, side and `created_at` stay those of the stored
+   * record; of two at the same time in Redis the last stays.
    */
-  replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean>
+  replaceRecord(type: LoginType, userId: string, token: string, extraOf: (stored: Extra) => Extra): Promise<boolean>
 
   /** Ends some tokens of a user, and returns those that were live tokens of that user. */
   removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]>

@@ -1,6 +1,10 @@
 import t, { type Test } from 'tap'
+import type { Account } from '../../src/account/source.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
+import { keepSession } from '../../src/login/own-account/keep-session.ts'
+import type { Extra } from '../../src/session/record.ts'
 import { MAX_SECONDS } from '../../src/side/input.ts'
+import type { Session } from '../../src/side/side.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 
@@ -251,4 +255,25 @@ withEveryStore(
     })
   },
   { config: { sessions: { auto_renew: '1ms' } } },
+)
+
+withEveryStore(
+  t,
+  async (t, fixture) => {
+    t.test('a renewal while the user changes the own account is kept, and so is the session', async t => {
+      const { sessions } = fixture.store
+      const { consumer } = fixture.gateway.sides
+      const user = someone()
+      const token = await consumer.login(undefined, user)
+      const session = { token, record: await sessions.find('CONSUMER', token) } as Session
+      const replaceExtra = (_session: unknown, extraOf: (stored: Extra) => Extra) =>
+        sessions.replaceRecord('CONSUMER', user, token, extraOf)
+      const store = (): Promise<boolean> => consumer.renewTimeout(asRequest(token), MAX_SECONDS)
+      t.ok(await keepSession({ replaceExtra }, session, { version: 'before' } as Account, { version: 'after', store }))
+      const { extra } = (await sessions.find('CONSUMER', token))!
+      t.match(extra, { account_version: 'after', session_renewed_end: Number })
+      t.notOk('account_version_next' in extra)
+    })
+  },
+  { config: { sessions: { idle_timeout: '20m' } } },
 )

@@ -107,7 +107,7 @@ async function sessionChanges(test: StoreTest): Promise<void> {
       t.same(await recorder.take(fixture), [`session ${type} ${token}`], 'stored')
       t.ok(await sessions.renew(type, '1', token, fixture.clock.now() + 10 * MINUTE))
       t.same(new Set(await recorder.take(fixture)), new Set([`session ${type} ${token}`]), 'renewed')
-      t.ok(await sessions.replaceRecord(type, '1', token, record(type, '1', { version: 'two' })))
+      t.ok(await sessions.replaceRecord(type, '1', token, () => ({ version: 'two' })))
       t.same(new Set(await recorder.take(fixture)), new Set([`session ${type} ${token}`]), 'rewritten')
       t.ok(await sessions.remove(type, '1', token))
       t.same(new Set(await recorder.take(fixture)), new Set([`session ${type} ${token}`]), 'ended')
@@ -148,7 +148,7 @@ async function sessionChanges(test: StoreTest): Promise<void> {
     await sessions.disabledUntil('BUSINESS', '2')
     t.equal(await sessions.remove('BUSINESS', '2', token), false)
     t.equal(await sessions.renew('BUSINESS', '1', freshToken(), fixture.clock.now() + MINUTE), false)
-    t.equal(await sessions.replaceRecord('BUSINESS', '1', freshToken(), record('BUSINESS', '1')), false)
+    t.equal(await sessions.replaceRecord('BUSINESS', '1', freshToken(), extra => extra), false)
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false)
     const admission = await sessions.add(
       'BUSINESS',

@@ -212,9 +212,9 @@ async function replaceLaw(test: StoreTest): Promise<void> {
       const token = await login(fixture, type, '1', 10 * MINUTE)
       const found = await sessions.find(type, token)
       for (const version of ['one', 'two']) {
-        const other = { ...record(type, '1', { version, 中文: '名' }), created_at: '2030-01-01 00:00:00' }
-        t.equal(await sessions.replaceRecord(type, '1', token, other), true)
-        t.strictSame(await sessions.find(type, token), { ...found, extra: other.extra })
+        const extra = { version, 中文: '名' }
+        t.equal(await sessions.replaceRecord(type, '1', token, () => extra), true)
+        t.strictSame(await sessions.find(type, token), { ...found, extra })
       }
       ahead(t, fixture, await sessions.tokenExpiresAt(type, token), 10 * MINUTE, 'token')
       t.strictSame(await tokensOf(fixture, type, '1'), [token])
@@ -223,10 +223,19 @@ async function replaceLaw(test: StoreTest): Promise<void> {
     }
   })
 
+  await test('a record is replaced as it is stored, whatever was read of it before', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const token = await login(fixture, 'CONSUMER', '1', MINUTE)
+    const before = (await sessions.find('CONSUMER', token))!
+    for (const key of ['one', 'two'])
+      await sessions.replaceRecord('CONSUMER', '1', token, stored => ({ ...stored, [key]: true }))
+    t.strictSame((await sessions.find('CONSUMER', token))?.extra, { ...before.extra, one: true, two: true })
+  })
+
   await test('a replaced record expires with its session', async (t, fixture) => {
     const { sessions } = fixture.store
     const token = await login(fixture, 'CONSUMER', '1', MINUTE)
-    await sessions.replaceRecord('CONSUMER', '1', token, record('CONSUMER', '1', { version: 'two' }))
+    await sessions.replaceRecord('CONSUMER', '1', token, () => ({ version: 'two' }))
     await fixture.fastForward(MINUTE + SLACK)
     t.equal(await isLive(fixture, 'CONSUMER', token), false)
     t.strictSame(await tokensOf(fixture, 'CONSUMER', '1'), [])
@@ -235,7 +244,7 @@ async function replaceLaw(test: StoreTest): Promise<void> {
   await test('only a live token of the user gets another record, and none is brought back', async (t, fixture) => {
     const { sessions } = fixture.store
     const replace = (userId: string, token: string) =>
-      sessions.replaceRecord('BUSINESS', userId, token, record('BUSINESS', userId, { version: 'two' }))
+      sessions.replaceRecord('BUSINESS', userId, token, () => ({ version: 'two' }))
     const removed = await login(fixture, 'BUSINESS', '1', MINUTE)
     await sessions.remove('BUSINESS', '1', removed)
     for (const token of [removed, freshToken()]) {
@@ -254,7 +263,7 @@ async function replaceLaw(test: StoreTest): Promise<void> {
     const { sessions } = fixture.store
     for (let i = 0; i < 40; i++) {
       const token = await login(fixture, 'BUSINESS', '1', MINUTE)
-      const replace = () => sessions.replaceRecord('BUSINESS', '1', token, record('BUSINESS', '1', { i }))
+      const replace = () => sessions.replaceRecord('BUSINESS', '1', token, () => ({ i }))
       // Each begins a question to the store later than the one before.
       const later = async (questions: number): Promise<void> => {
         for (let asked = 0; asked < questions; asked++) await sessions.count('BUSINESS', '1')

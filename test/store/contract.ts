@@ -9,7 +9,7 @@ import { credential, credentialLaw } from './contract-credentials.ts'
 import { disableLaw } from './contract-disable.ts'
 import { endedLaw } from './contract-ended.ts'
 import { factorLaw } from './contract-factors.ts'
-import { login, MINUTE, record } from './contract-fixture.ts'
+import { login, MINUTE } from './contract-fixture.ts'
 import { journalLaw } from './contract-journal.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
@@ -101,7 +101,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
       tokens: () => sessions.tokens('BUSINESS', '1'),
       remove: () => sessions.remove('BUSINESS', '1', 'a.b.c'),
       removeAll: () => sessions.removeAll('BUSINESS', '1'),
-      replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', 'a.b.c', record('BUSINESS', '1')),
+      replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', 'a.b.c', extra => extra),
       removeOthers: () => sessions.removeOthers('BUSINESS', '1', 'a.b.c'),
       whyEnded: () => sessions.whyEnded('BUSINESS', 'a.b.c'),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),

@@ -75,7 +75,7 @@ export function verbsOf(store: RedisStore, token: string): Record<string, () => 
     remove: () => sessions.remove('BUSINESS', '1', token),
     removeAll: () => sessions.removeAll('BUSINESS', '1'),
     renew: () => sessions.renew('BUSINESS', '1', token, until),
-    replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', token, record('BUSINESS', '1')),
+    replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', token, extra => extra),
     tokens: () => sessions.tokens('BUSINESS', '1'),
     tokenExpiresAt: () => sessions.tokenExpiresAt('BUSINESS', token),
     sessionExpiresAt: () => sessions.sessionExpiresAt('BUSINESS', '1'),

@@ -1,5 +1,5 @@
 import { type EndReason, readEndReason } from '../../session/end-reason.ts'
-import { type SessionRecord, writeRecord } from '../../session/record.ts'
+import { type Extra, type SessionRecord, writeRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
@@ -162,11 +162,20 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+  async replaceRecord(
+    type: LoginType,
+    userId: string,
+    token: string,
+    extraOf: (stored: Extra) => Extra,
+  ): Promise<boolean> {
     return this.#file.add(() => {
       const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
-      this.#tokens.put(sideKey(type, token), writeRecord({ ...live.record, extra: record.extra }), live.expiresAt)
+      this.#tokens.put(
+        sideKey(type, token),
+        writeRecord({ ...live.record, extra: extraOf(live.record.extra) }),
+        live.expiresAt,
+      )
       this.#changes.noteSessions(type, [token])
       return true
     })

@@ -29,7 +29,7 @@ export function perform(act: Act, verbs: Verbs, now: number): Promise<unknown> {
     case 'renew':
       return verbs.renew(type, user, act.token, now + act.lifetime)
     case 'rewrite':
-      return verbs.replaceRecord(type, user, act.token, record(type, user, { version: 'two' }))
+      return verbs.replaceRecord(type, user, act.token, () => ({ version: 'two' }))
     case 'logout':
       return verbs.remove(type, user, act.token)
     case 'disable':

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { Unavailable } from '../../../base/refusal.ts'
 import { type EndReason, readEndReason } from '../../../session/end-reason.ts'
-import { readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
+import { type Extra, readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
@@ -172,11 +172,16 @@ export class RedisSessions implements ReadableSessions {
     return outcome !== 'gone'
   }
 
-  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+  async replaceRecord(
+    type: LoginType,
+    userId: string,
+    token: string,
+    extraOf: (stored: Extra) => Extra,
+  ): Promise<boolean> {
     const stored = await this.find(type, token)
     if (stored?.user_id !== userId) return false
     // A token belongs to one user for its whole life; one that has ended meanwhile has no key to replace.
-    return this.#redis.replace(this.#keys.token(type, token), writeRecord({ ...stored, extra: record.extra }))
+    return this.#redis.replace(this.#keys.token(type, token), writeRecord({ ...stored, extra: extraOf(stored.extra) }))
   }
 
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {

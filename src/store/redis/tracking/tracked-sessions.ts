@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { EndReason } from '../../../session/end-reason.ts'
-import type { SessionRecord } from '../../../session/record.ts'
+import type { Extra, SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Disable } from '../../remembered-values.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
@@ -84,9 +84,14 @@ export class TrackedSessions implements SessionStore {
     }
   }
 
-  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+  async replaceRecord(
+    type: LoginType,
+    userId: string,
+    token: string,
+    extraOf: (stored: Extra) => Extra,
+  ): Promise<boolean> {
     try {
-      return await this.#sessions.replaceRecord(type, userId, token, record)
+      return await this.#sessions.replaceRecord(type, userId, token, extraOf)
     } finally {
       this.#caches[type]?.sessions.evict(token)
     }
