@@ -4,12 +4,15 @@ import { faultText } from '../base/fault-text.ts'
 import { endLog } from '../base/log/log.ts'
 import { Unavailable } from '../base/refusal.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import type { Certificate } from '../settings/tls.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash-report.ts'
 import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report, storeLimit } from './orders.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
 let gateway: Gateway | null = null
+/** The last certificate that came by an order of its own: it may come while the gateway is made. */
+let renewed: Certificate | null = null
 let isClosing = false
 const sharing = new WorkerSharing(report)
 
@@ -49,7 +52,8 @@ function obey(order: Order): void {
       void serve(order)
       break
     case 'renew':
-      gateway?.renewCertificate(order.certificate)
+      renewed = order.certificate
+      gateway?.renewCertificate(renewed)
       break
     case 'close':
       if (!isClosing) void close(order)
@@ -73,6 +77,7 @@ async function serve({ settings, workers, certificate, changes, needsStore }: Or
   sharing.accept(changes)
   try {
     gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
+    if (renewed !== null) gateway.renewCertificate(renewed)
     const limit = storeLimit(settings.store, needsStore)
     if (!(await gateway.reachStore(limit)) && needsStore)
       throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, get } from 'node:https'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
+import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { callRaw } from '../support/client.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
@@ -103,6 +104,20 @@ t.test('a worker that comes after a faulty renewal has the certificate of the ot
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   const name = () => nameAt(gateway.url).catch(() => null)
   t.ok(await until(async () => (await name()) === 'one.example'))
+})
+
+t.test('workers that start during a renewal have the new certificate', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const store = join(gateway.folder, 'data', 'sessions.mdb')
+  // The store is opened when no process changes it, and until then it is being opened.
+  const changing = join(`${store}-processes`, ownFileName('changing'))
+  writeFileSync(changing, '1')
+  for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
+  t.ok(await until(() => readdirSync(`${store}-opening`).length === 2))
+  for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)
+  t.ok(await until(() => gateway.logged('the certificate was renewed').length === 1))
+  rmSync(changing)
+  t.equal(await until(() => nameAt(gateway.url).catch(() => null)), 'two.example')
 })
 
 t.test('a client can resume its TLS session with every worker', async t => {
