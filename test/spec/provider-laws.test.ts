@@ -176,6 +176,28 @@ onEveryStore(
   },
 )
 
+/** Sign-ins with the second factor of the gateway. */
+function stepsAt(gateway: ProviderGateway) {
+  const post = async (path: string, body: object) => {
+    const answer = await gateway.call({
+      method: 'POST',
+      path: `/api/v1/public/b/login/${path}`,
+      headers: { ...SAME, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { ...answer.json(), cookie: answer.headers['set-cookie']?.[0] }
+  }
+  /** Signs in up to the step, and shows the new second factor. */
+  const stepOf = async (user: string): Promise<{ ticket: string; secret: string }> => {
+    const browser = gateway.browser()
+    const { step } = arrivalOf(await browser.signIn(user))
+    const shown = await browser.send(`/sign-in/b/step?step=${step}`, { method: 'POST', headers: SAME })
+    const { ticket } = shown.json().data
+    return { ticket, secret: (await post('second-factor/setup', { ticket })).data.secret }
+  }
+  return { post, stepOf }
+}
+
 onEveryStore(
   'a second factor of the gateway',
   {
@@ -183,23 +205,7 @@ onEveryStore(
     config: { login: { second_factor: { for: 'all' } } },
   },
   async (t, gateway) => {
-    const post = async (path: string, body: object) => {
-      const answer = await gateway.call({
-        method: 'POST',
-        path: `/api/v1/public/b/login/${path}`,
-        headers: { ...SAME, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      return { ...answer.json(), cookie: answer.headers['set-cookie']?.[0] }
-    }
-    /** Signs in up to the step, and shows the new second factor. */
-    const stepOf = async (user: string): Promise<{ ticket: string; secret: string }> => {
-      const browser = gateway.browser()
-      const { step } = arrivalOf(await browser.signIn(user))
-      const shown = await browser.send(`/sign-in/b/step?step=${step}`, { method: 'POST', headers: SAME })
-      const { ticket } = shown.json().data
-      return { ticket, secret: (await post('second-factor/setup', { ticket })).data.secret }
-    }
+    const { post, stepOf } = stepsAt(gateway)
 
     t.test('is that of the user, whoever else has the same name', async t => {
       Object.assign(gateway.openid.users, { wei: { name: 'Wei Zhang' }, zhang: { name: 'Wei Zhang' } })
@@ -223,6 +229,18 @@ onEveryStore(
     })
   },
 )
+
+t.test('a sign-in whose steps take longer than its session may live is refused', async t => {
+  const gateway = await openProviderGateway(t, {
+    provider: { second_factor: 'own', session: '1m' },
+    config: { login: { second_factor: { for: 'all' } } },
+  })
+  const { post, stepOf } = stepsAt(gateway)
+  const { ticket, secret } = await stepOf('ada')
+  await gateway.elapse(61_000)
+  const late = await post('second-factor', { ticket, code: codeAt(secret, gateway.now()) })
+  t.match(late, { success: false, message: 'This sign-in has expired, sign in again' })
+})
 
 for (const logout of ['user', 'session'] as const)
   onEveryStore(`logouts of a ${logout}`, { provider: { logout } }, async (t, gateway) => {

@@ -20,7 +20,10 @@ export interface Began {
   expires_in: number
 }
 
-/** Begins the session of an account that has proven everything that its login demands. */
+/**
+ * Begins the session of an account that has proven everything that its login demands. Refuses with `TICKET_INVALID` when the session
+ * would have ended by the settings of its provider.
+ */
 export type Begin = (progress: Progress, attempt: Attempt) => Promise<Began>
 
 /** In the `extra` of a session: wrong codes of the second factor that were entered before its login. */
@@ -49,6 +52,9 @@ export function createBegin({ side, accounts, providerSessions, jwt, log }: Begi
 
   return async (progress, attempt) => {
     const { account, proven } = progress
+    const lifetime = side.lifetimeOf(withLifetime({}, { latestEnd: proven?.latestEnd }))
+    // The steps have taken longer than the provider's word counts for.
+    if (lifetime === 0) throw new Refusal('TICKET_INVALID')
     warnOfLeftOut(log, side.type, account)
     if (proven !== undefined) await providerSessions.link(proven, account.id)
     const token = await side.login(undefined, account.id, extraOf(progress, attempt), {
@@ -63,7 +69,7 @@ export function createBegin({ side, accounts, providerSessions, jwt, log }: Begi
       throw new Refusal('WRONG_CREDENTIALS')
     }
     if (proven !== undefined) await follow(proven, token, account, attempt)
-    return { token, expires_in: side.lifetimeOf(withLifetime({}, { latestEnd: proven?.latestEnd })) }
+    return { token, expires_in: lifetime }
   }
 }
 
