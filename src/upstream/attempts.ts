@@ -1,6 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
 import type { HttpTarget } from './targets.ts'
 import type { Upstream } from './upstream.ts'
+import { isTimeout } from './wire/connection.ts'
 import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 import { UnwritableRequest } from './wire/write-request-head.ts'
@@ -81,10 +82,22 @@ export class Attempts {
     return true
   }
 
+  /** What failed, with the names of the upstream and of its present target. */
+  faultOf(error: Error): Error {
+    return new Error(`upstream ${this.#upstream.name} at ${this.target.url}`, { cause: error })
+  }
+
   #mayRepeat(): boolean {
     const { method, body } = this.#outgoing
     return body === null && IDEMPOTENT.has(method) && this.#retriesLeft-- > 0
   }
+}
+
+/** What the client learns of an error before there is an answer; `fault` says more of it to the log. */
+export function refusalOf(error: Error, fault: Error): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof TargetBusy) return new Refusal('UPSTREAM_BUSY', { cause: fault, retryAfter: 1 })
+  return new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause: fault })
 }
 
 /** Reasons that end a request without a failure of the target. */

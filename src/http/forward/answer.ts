@@ -7,6 +7,9 @@ import { freeWhenWritten } from '../../upstream/wire/free-when-written.ts'
 import { Backlog, type Source } from './backlog.ts'
 import type { BodyMemory } from './body.ts'
 
+/** How many early hints of one request are passed on. */
+const MAX_HINTS = 10
+
 /** Bodies up to this many bytes are written together with their head. */
 const SMALL_BODY = 16_384
 
@@ -18,6 +21,8 @@ export class Answer implements PendingWrite {
    * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow-clients.ts).
    */
   #backlog: Backlog | null = null
+  /** How many early hints may still be passed on. */
+  #hintsLeft = MAX_HINTS
   #hasBegun = false
   #hasLength = false
   #delimitedByClose = false
@@ -46,8 +51,10 @@ export class Answer implements PendingWrite {
     return this.#backlog === null || this.#backlog.isEmpty
   }
 
-  /** Writes an informational response. A client that does not read gets none: hints are not worth memory. */
-  hint(text: string): void {
+  /** Writes early hints; `null` for none. A client that does not read gets none: hints are not worth memory. */
+  hint(text: string | null): void {
+    if (text === null || this.#hintsLeft === 0) return
+    this.#hintsLeft--
     const { socket } = this.#response
     if (socket !== null && !socket.writableNeedDrain && !socket.destroyed) socket.write(text, 'latin1')
   }

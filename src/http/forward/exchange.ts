@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../../base/refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
-import { Attempts, ClientLeft, SessionEnded } from '../../upstream/attempts.ts'
+import { Attempts, ClientLeft, refusalOf, SessionEnded } from '../../upstream/attempts.ts'
 import { earlyHints } from '../../upstream/headers/early-hints.ts'
 import { responseHead, responseTrailers } from '../../upstream/headers/response-headers.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
-import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import { endsWithHead } from '../../upstream/wire/read-response-head.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
@@ -15,9 +13,6 @@ import { logDropped } from '../server/dropped-fields.ts'
 import { Answer } from './answer.ts'
 import type { Source } from './backlog.ts'
 import type { BodyMemory } from './body.ts'
-
-/** How many early hints of one request are passed on. */
-const MAX_HINTS = 10
 
 export interface ExchangeOptions extends DispatchedRequest {
   watch: Pick<SessionWatch, 'watch'>
@@ -53,8 +48,6 @@ export class Exchange implements Receiver, Source {
   #awaitsBody = false
   /** Whether the head of an answer has arrived, and is held back: then the request is not sent again, as after a head that is written. */
   protected hasHead = false
-  /** How many early hints may still be passed on. */
-  #hintsLeft = MAX_HINTS
   #over = false
 
   constructor(options: ExchangeOptions) {
@@ -101,11 +94,8 @@ export class Exchange implements Receiver, Source {
 
   /** Other informational responses are not forwarded: they are about the connection to the upstream. */
   #passHints(headers: string[]): void {
-    if (this.#over || this.#request.raw.httpVersionMinor === 0 || this.#hintsLeft === 0) return
-    const hints = earlyHints(headers, this.#upstream.responseEdits)
-    if (hints === null) return
-    this.#hintsLeft--
-    this.#answer.hint(hints)
+    if (this.#over || this.#request.raw.httpVersionMinor === 0) return
+    this.#answer.hint(earlyHints(headers, this.#upstream.responseEdits))
   }
 
   #writeHead(status: number, headers: string[]): void {
@@ -194,12 +184,12 @@ export class Exchange implements Receiver, Source {
     if (this.#over) return
     this.#attempts.failed(error)
     if (this.#answer.hasBegun) this.#breakOff(error)
-    else if (this.hasHead) this.#refuse(error, this.#fault(error))
+    else if (this.hasHead) this.#refuse(error, this.#attempts.faultOf(error))
     else this.#tryElsewhere(error)
   }
 
   #tryElsewhere(error: Error): void {
-    const fault = this.#fault(error)
+    const fault = this.#attempts.faultOf(error)
     if (!this.#attempts.moveOn(error, this.#link !== null)) {
       this.#refuse(error, fault)
       return
@@ -219,16 +209,16 @@ export class Exchange implements Receiver, Source {
     if (!this.#response.destroyed) this.#reply.send(error)
   }
 
-  #refuse(error: Error, cause: Error): void {
+  #refuse(error: Error, fault: Error): void {
     this.#settle()
     if (this.#response.destroyed) return
-    this.#reply.send(error instanceof Refusal ? error : refusalOf(error, cause))
+    this.#reply.send(refusalOf(error, fault))
   }
 
   #breakOff(error: Error): void {
     this.#settle()
     if (error instanceof SessionEnded) this.#log.info({ trace_id: this.#request.id }, 'response ended with its session')
-    else this.#log.warn({ trace_id: this.#request.id, err: this.#fault(error) }, 'response broken off')
+    else this.#log.warn({ trace_id: this.#request.id, err: this.#attempts.faultOf(error) }, 'response broken off')
     this.#answer.breakOff()
   }
 
@@ -248,13 +238,4 @@ export class Exchange implements Receiver, Source {
     this.#answer.settle()
     this.#outgoing.body?.discard()
   }
-
-  #fault(error: Error): Error {
-    return new Error(`upstream ${this.#upstream.name} at ${this.#attempts.target.url}`, { cause: error })
-  }
-}
-
-function refusalOf(error: Error, cause: Error): Refusal {
-  if (error instanceof TargetBusy) return new Refusal('UPSTREAM_BUSY', { cause, retryAfter: 1 })
-  return new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause })
 }

@@ -1,10 +1,8 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import { Refusal } from '../../base/refusal.ts'
-import { Attempts, ClientLeft } from '../../upstream/attempts.ts'
+import { Attempts, ClientLeft, refusalOf } from '../../upstream/attempts.ts'
 import { responseHead } from '../../upstream/headers/response-headers.ts'
-import { isTimeout } from '../../upstream/wire/connection.ts'
 import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
@@ -160,15 +158,13 @@ export class ForwardedHandshake {
   }
 
   #refuse(error: Error): void {
-    const { reply, request, upstream, log, onFailed } = this.#options
+    const { reply, request, log, onFailed } = this.#options
     this.#settle()
     this.#socket?.destroy()
     onFailed()
-    const cause = new Error(`upstream ${upstream.name} at ${this.#attempts.target.url}`, { cause: error })
-    log.debug({ trace_id: request.id, err: cause }, 'WebSocket not opened')
-    if (!this.#response.destroyed) {
-      reply.send(new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause }))
-    }
+    const fault = this.#attempts.faultOf(error)
+    log.debug({ trace_id: request.id, err: fault }, 'WebSocket not opened')
+    if (!this.#response.destroyed) reply.send(refusalOf(error, fault))
   }
 
   readonly #onClientGone = (): void => {
