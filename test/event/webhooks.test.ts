@@ -7,7 +7,7 @@ import { createLog } from '../../src/base/log/log.ts'
 import { withoutWorthless } from '../../src/event/event.ts'
 import { createWebhooks } from '../../src/event/webhooks.ts'
 import { openFixture, someone, startFixture } from '../support/gateway-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const SECRET = 'a key of at least thirty-two characters'
@@ -78,7 +78,7 @@ t.test('a gateway that stops sends its events to a receiver that is back, also w
   publish('1', '2')
   await until(() => asked().length === 4)
   // The next attempt would come 2.5 s later at the earliest.
-  await webhooks.close(2000)
+  await webhooks.close(PATIENCE)
   t.same(asked(), ['1', '1', '1', '1', '1', '2'])
 })
 

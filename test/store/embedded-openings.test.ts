@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -7,6 +7,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { OpenLock } from '../../src/store/embedded/file/open-lock.ts'
 import { isRunning, ownProcessName } from '../../src/store/embedded/file/running-process.ts'
+import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { PATIENCE, until } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
@@ -246,14 +247,7 @@ await t.test('a process that has ended is ended, although its parent never waite
   t.notOk(isRunning(name))
 })
 
-// The kernel sends it with the fault, and it would end the process.
-process.on('SIGXFSZ', () => undefined)
-
-/** The largest file that this process may write, in bytes: with 0 its disk is full. */
-const limitFiles = (bytes: 0 | 'unlimited'): void =>
-  void execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
-
-t.test('after a disk that was full, a change holds openings off as before', async t => {
+t.test('after a disk that was full, a change holds openings off as before', { skip: withoutFullDisk }, async t => {
   const { path, processes } = foldersOf(t.testdir())
   const { openLock } = await OpenLock.opening(path, () => undefined)
   t.teardown(() => openLock.close())
@@ -277,7 +271,7 @@ t.test('after a disk that was full, a change holds openings off as before', asyn
   await change.ended
 })
 
-t.test('on a full disk an opening fails before it opens anything', async t => {
+t.test('on a full disk an opening fails before it opens anything', { skip: withoutFullDisk }, async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
   t.teardown(() => limitFiles('unlimited'))
   limitFiles(0)
