@@ -2,10 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Publish } from '../event/event.ts'
 import type { EndReason } from '../session/end-reason.ts'
-import type { Extra } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import { createAges } from '../store/age.ts'
-import type { AttemptStore, EndNote, SessionStore } from '../store/store.ts'
+import type { AttemptStore, EndNote, ExtraOf, SessionStore } from '../store/store.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { createBegin } from './begin-session.ts'
 import { createConfirmed, type IsReplicated } from './confirmed.ts'
@@ -80,7 +79,7 @@ export function createSide(options: SideOptions) {
     /** How long a session with this `extra` lives from now on if it begins or is renewed now, in seconds. */
     lifetimeOf: policy.lifetimeOf,
     /** Another `extra` for a live session, made of the one that it has now; `false` if it has ended. */
-    replaceExtra: ({ token, record }: Session, extraOf: (stored: Extra) => Extra): Promise<boolean> =>
+    replaceExtra: ({ token, record }: Session, extraOf: ExtraOf): Promise<boolean> =>
       options.store.replaceRecord(type, record.user_id, token, extraOf),
     ...createRequestQueries({ ...options, live }),
     ...createUserQueries({ ...options, live }),

@@ -53,6 +53,9 @@ export interface EndNote {
   readonly until: number
 }
 
+/** Makes another `extra` of the stored one of a session. */
+export type ExtraOf = (stored: Extra) => Extra
+
 /**
  * A verb that ends tokens keeps its `note` for each token that it ended itself, so of several at once the one that ended the
  * token decides. The reason can be read when the verb is acknowledged. A Redis that is full may store no notes, but ends tokens.
@@ -85,7 +88,7 @@ export interface SessionStore {
    * `false` if it is not one: it is never created, and never brought back. User, side and `created_at` stay those of the stored
    * record; of two at the same time in Redis the last stays.
    */
-  replaceRecord(type: LoginType, userId: string, token: string, extraOf: (stored: Extra) => Extra): Promise<boolean>
+  replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean>
 
   /** Ends some tokens of a user, and returns those that were live tokens of that user. */
   removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]>

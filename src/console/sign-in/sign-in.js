@@ -124,9 +124,9 @@ export async function resume(wrongCodes) {
     beginInCookie((await sessionInCookie()).handle, wrongCodes)
     return null
   } catch (problem) {
-    if (!(problem instanceof CallError) || ![401, 403].includes(problem.code)) throw problem
     // The account of the cookie is disabled. Another user may sign in.
-    if (problem.code === 403) return 'failed_disabled'
+    if (problem instanceof CallError && problem.code === 403) return 'failed_disabled'
+    if (!(problem instanceof CallError) || problem.code !== 401) throw problem
     return problem.data?.ended === undefined ? null : endedText(problem.data.ended)
   }
 }

@@ -1,5 +1,5 @@
 import { type EndReason, readEndReason } from '../../session/end-reason.ts'
-import { type Extra, type SessionRecord, writeRecord } from '../../session/record.ts'
+import { type SessionRecord, writeRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
@@ -7,6 +7,7 @@ import type { Remembered } from '../remembered-values.ts'
 import {
   type Admission,
   type EndNote,
+  type ExtraOf,
   LISTED_AT_MOST,
   type Overview,
   type SessionStore,
@@ -162,12 +163,7 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  async replaceRecord(
-    type: LoginType,
-    userId: string,
-    token: string,
-    extraOf: (stored: Extra) => Extra,
-  ): Promise<boolean> {
+  async replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean> {
     return this.#file.add(() => {
       const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false

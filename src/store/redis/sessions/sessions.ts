@@ -1,10 +1,10 @@
 import type { Clock } from '../../../base/clock.ts'
 import { Unavailable } from '../../../base/refusal.ts'
 import { type EndReason, readEndReason } from '../../../session/end-reason.ts'
-import { type Extra, readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
+import { readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
-import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { Admission, EndNote, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { Keys } from '../commands/key-names.ts'
 import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/redis-commands.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
@@ -172,12 +172,7 @@ export class RedisSessions implements ReadableSessions {
     return outcome !== 'gone'
   }
 
-  async replaceRecord(
-    type: LoginType,
-    userId: string,
-    token: string,
-    extraOf: (stored: Extra) => Extra,
-  ): Promise<boolean> {
+  async replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean> {
     const stored = await this.find(type, token)
     if (stored?.user_id !== userId) return false
     // A token belongs to one user for its whole life; one that has ended meanwhile has no key to replace.

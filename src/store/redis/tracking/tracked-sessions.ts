@@ -1,9 +1,9 @@
 import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { EndReason } from '../../../session/end-reason.ts'
-import type { Extra, SessionRecord } from '../../../session/record.ts'
+import type { SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Disable } from '../../remembered-values.ts'
-import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { Admission, EndNote, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { RememberableReads } from '../rememberable.ts'
 import type { TrackedCache } from './tracked-cache.ts'
 
@@ -84,12 +84,7 @@ export class TrackedSessions implements SessionStore {
     }
   }
 
-  async replaceRecord(
-    type: LoginType,
-    userId: string,
-    token: string,
-    extraOf: (stored: Extra) => Extra,
-  ): Promise<boolean> {
+  async replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean> {
     try {
       return await this.#sessions.replaceRecord(type, userId, token, extraOf)
     } finally {
