@@ -101,9 +101,26 @@ async function post<T>({ url, secret, timeout = 5000 }: ClientOptions, operation
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
+    // The gateway never redirects an operation; its body would go wherever the answer of another program says.
+    redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
   })
-  const answer = (await response.json()) as Answer
-  if (answer.success !== true) throw new OperationError(answer)
+  const answer = answerIn(await response.text())
+  if (answer === null) {
+    throw new Error(
+      `${new URL(url).origin} answered ${response.status}, and not as the internal listener of a gateway does`,
+    )
+  }
+  if (!answer.success) throw new OperationError(answer)
   return answer.data as T
+}
+
+/** `null` for what is not an envelope of a gateway. */
+function answerIn(text: string): Answer | null {
+  try {
+    const answer = JSON.parse(text) as Partial<Answer> | null
+    return typeof answer?.success === 'boolean' ? (answer as Answer) : null
+  } catch {
+    return null
+  }
 }

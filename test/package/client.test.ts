@@ -4,6 +4,7 @@ import { PROFILES } from '../../src/settings/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { makeOwnKey } from '../support/keys.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 t.test('the client has the results of the operations', async t => {
   const fixture = await openFixture(t, { profile: 2 })
@@ -62,4 +63,22 @@ t.test('a wrong secret and an unreachable gateway are different errors', async t
   t.ok(refused instanceof OperationError)
   t.match(refused, { code: 401, traceId: /^[0-9a-f]{32}$/ })
   await t.rejects(createClient({ url: 'http://127.0.0.1:1', secret: 'x' }).consumer.login('42'), { name: 'TypeError' })
+})
+
+t.test('what is not the internal listener of a gateway is named', async t => {
+  const other = await startUpstream()
+  t.teardown(() => other.close())
+  const { consumer } = createClient({ url: other.url, secret: 'x' })
+  const answers: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
+    'a page': [502, { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
+    'other JSON': [200, { 'content-type': 'application/json' }, '{"status":"ok"}'],
+    nothing: [200, {}, ''],
+    'a redirect': [307, { location: `${other.url}/elsewhere` }, ''],
+  }
+  for (const [what, [status, headers, body]] of Object.entries(answers)) {
+    other.answer = (_request, response) => response.writeHead(status, headers).end(body)
+    const fault = { name: 'Error', message: `${other.url} answered ${status}, and not as` }
+    await t.rejects(consumer.login('42'), fault, what)
+  }
+  t.equal(other.requests.length, 4, 'no redirect is followed')
 })
