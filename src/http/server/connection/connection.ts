@@ -83,7 +83,7 @@ export class ClientConnection {
 
   #hold(request: IncomingMessage, response: ServerResponse): void {
     const held = this.#held
-    if (held.length === 0) this.#response!.once('finish', this.#next)
+    if (held.length === 0) this.#response!.once('finish', this.#onFinish)
     if (held.length >= MAX_HELD) {
       // The client reads in the last answer that it has to repeat the others (RFC 9112 9.3.2).
       this.closeAfter(held.at(-1)!.response)
@@ -93,11 +93,16 @@ export class ClientConnection {
     this.socket.pause()
   }
 
-  /** Node's own listener, which gives the socket to the next response, has run. */
+  /**
+   * Behind all listeners of an answer's end: Node's own gives the socket to the next response, and ours count the bytes that were
+   * sent until then.
+   */
+  readonly #onFinish = (): void => process.nextTick(this.#next)
+
   readonly #next = (): void => {
     const next = this.#held.shift()
     if (next === undefined) return
-    if (this.#held.length > 0) next.response.once('finish', this.#next)
+    if (this.#held.length > 0) next.response.once('finish', this.#onFinish)
     this.#begin(next.request, next.response)
     if (this.#held.length === 0 && !this.#isFailed) this.socket.resume()
   }
