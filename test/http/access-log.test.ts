@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
 import { startFixture } from '../support/gateway-fixture.ts'
@@ -5,7 +6,13 @@ import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.test('lines of the access log', async t => {
-  const backend = await startUpstream({ answer: ({ url = '' }, response) => response.end(url.repeat(500)) })
+  const backend = await startUpstream({
+    answer: ({ url = '' }, response) => {
+      if (url.endsWith('/silent')) return
+      if (url.endsWith('/events')) response.write('event')
+      else response.end(url.endsWith('/large') ? Buffer.alloc(20_000_000) : url.repeat(500))
+    },
+  })
   const fixture = await startFixture({ upstreams: [{ name: 'backend', match: '/api/v1', target: backend.url }] })
   t.teardown(() => Promise.all([fixture.close(), backend.close()]))
   const { token } = (await fixture.operate('consumer', 'login', { user_id: '7' })).data
@@ -49,6 +56,42 @@ t.test('lines of the access log', async t => {
       refusal = said.slice(said.lastIndexOf('HTTP/1.1 '))
     })
     t.equal(line!.bytes, refusal.length)
+  })
+
+  t.test('are there for requests whose client leaves, too, each once and counted', async t => {
+    const counted = async (status: string): Promise<number> => {
+      const { text } = await call(fixture.internal, { path: '/metrics' })
+      const found = text.matchAll(
+        new RegExp(
+          `dualgate_requests_total\\{rule="4",side="CONSUMER",upstream="backend",status="${status}"\\} (\\d+)`,
+          'g',
+        ),
+      )
+      return Number([...found][0]?.[1] ?? 0)
+    }
+    for (const [path, text, expected] of [
+      ['/api/v1/c/silent', '', { status: 499, refused: 'CLIENT_LEFT', bytes: 0 }],
+      ['/api/v1/c/events', 'event', { status: 200, incomplete: true }],
+      ['/api/v1/c/large', 'HTTP/1.1 200', { status: 200, incomplete: true }],
+    ] as const) {
+      const before = await counted(`${Math.floor(expected.status / 100)}xx`)
+      const arrived = backend.requests.length
+      const [line] = await logged(1, async () => {
+        const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')
+        let heard = ''
+        socket.on('data', chunk => {
+          heard += chunk
+          if (heard.includes(text)) socket.pause()
+        })
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+        await until(() => backend.requests.length > arrived && heard.includes(text))
+        socket.resetAndDestroy()
+      })
+      t.match(line, { path, upstream: 'backend', login_id: '7', ...expected })
+      t.equal(await counted(`${Math.floor(expected.status / 100)}xx`), before + 1, path)
+    }
+    const [line] = await logged(1, () => call(fixture.url, { path: '/api/v1/c/x', token }))
+    t.notOk(Object.hasOwn(line!, 'incomplete'))
   })
 
   t.test('have the user agent, shortened and without what could control a terminal', async t => {

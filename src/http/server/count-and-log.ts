@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createLineWriter, type Logger, quoted } from '../../base/log/log.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import type { Session } from '../../side/side.ts'
+import { FAILURES } from './failure-texts.ts'
 import type { AnsweredRequest, RequestCounter } from './request-metrics.ts'
 import { sentBytes } from './sent-bytes.ts'
 import { traceparentOf } from './trace.ts'
@@ -20,13 +21,13 @@ export interface Observer {
 
 /** Counts and logs the requests of a listener. */
 export function observe(app: FastifyInstance, observer: Observer): void {
-  const { answered, left } = createObservation(observer)
-  app.addHook('onResponse', (request, reply, done) => {
-    answered(request, reply)
+  const { answered, closed } = createObservation(observer)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.raw.on('close', () => closed(request, reply))
     done()
   })
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    left(request, reply)
+  app.addHook('onResponse', (request, reply, done) => {
+    answered(request, reply)
     done()
   })
 }
@@ -34,23 +35,31 @@ export function observe(app: FastifyInstance, observer: Observer): void {
 export function createObservation({ requests, counter, accessLog }: Observer) {
   const writeLine = accessLog === null ? null : createLineWriter(accessLog, 'request')
 
-  function count(request: FastifyRequest, reply: FastifyReply): void {
+  function observe(request: FastifyRequest, reply: FastifyReply, isIncomplete: boolean): void {
+    request.isObserved = true
     if (requests === 'every') counter.answered(countedOf(request, reply))
     if (request.refused !== null) counter.refused(request.refused)
+    if (writeLine === null) return
+    // Also of an answer without a line, or the next one on this connection would count its bytes.
+    const bytes = sentBytes(request.raw.socket)
+    if (requests === 'every' || request.refused !== null) writeLine(fieldsOf(request, reply, bytes, isIncomplete))
   }
 
   return {
-    /** The request was answered, or its client left. */
+    /** The request was answered. What was written to a connection that is closed may end behind it. */
     answered(request: FastifyRequest, reply: FastifyReply): void {
-      if (request.refused !== 'CLIENT_LEFT') count(request, reply)
-      if (writeLine === null) return
-      // Also of an answer without a line, or the next one on this connection would count its bytes.
-      const bytes = sentBytes(request.raw.socket)
-      if (requests === 'every' || request.refused !== null) writeLine(fieldsOf(request, reply, bytes))
+      if (!request.isObserved) observe(request, reply, false)
     },
-    /** Counts a request whose client left before it was complete: its answer is made and never sent. */
-    left(request: FastifyRequest, reply: FastifyReply): void {
-      if (request.refused === 'CLIENT_LEFT') count(request, reply)
+    /** Its connection is closed, or serves the next one: one without an end of its answer is observed here. */
+    closed(request: FastifyRequest, reply: FastifyReply): void {
+      if (request.isObserved) return
+      const { raw } = reply
+      const isBegun = raw.headersSent
+      if (!isBegun) {
+        request.refused = 'CLIENT_LEFT'
+        raw.statusCode = FAILURES.CLIENT_LEFT.code
+      }
+      observe(request, reply, isBegun)
     },
   }
 }
@@ -68,7 +77,12 @@ const countedOf = (request: FastifyRequest, reply: FastifyReply): AnsweredReques
 })
 
 /** The request, the decision of the gate and the answer, as JSON. The query may hold secrets and is left out. */
-function fieldsOf(request: FastifyRequest, reply: FastifyReply, bytes: number | undefined): string {
+function fieldsOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  bytes: number | undefined,
+  isIncomplete: boolean,
+): string {
   const { id, target, verdict, session, upstream, refused, ip } = request
   // The request id may come from the client; a tracing system finds the request by this one.
   const traceparent = traceparentOf(request.raw)
@@ -85,6 +99,7 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply, bytes: number | 
     `,"status":${reply.raw.statusCode}` +
     (refused === null ? '' : `,"refused":${quoted(refused)}`) +
     `,"ms":${Math.round(reply.elapsedTime * 10) / 10}` +
+    (isIncomplete ? ',"incomplete":true' : '') +
     // Those of a WebSocket are not its handshake's.
     (bytes === undefined || reply.raw.statusCode === SWITCHED ? '' : `,"bytes":${bytes}`) +
     // The address of a client that has left is gone.

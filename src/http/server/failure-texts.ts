@@ -31,7 +31,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   UNSUPPORTED_TRANSFER_CODING: { code: 501, text: ['Unsupported transfer coding', '不支持的传输编码'] },
   REQUEST_TIMEOUT: { code: 408, text: ['The request did not arrive in time', '请求超时'] },
   // The code that nginx logs for the same; it stands in the log and the metrics only.
-  CLIENT_LEFT: { code: 499, text: ['The client left before its request was complete', '客户端在请求完成前断开了连接'] },
+  CLIENT_LEFT: { code: 499, text: ['The client left before its request was answered', '客户端在请求完成前断开了连接'] },
   ADDRESS_NOT_ALLOWED: { code: 403, text: ['Address not allowed', '不允许从该地址访问'] },
   NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
   NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },

@@ -21,6 +21,8 @@ declare module 'fastify' {
     upstream: string | null
     /** Why the request was refused; `null` while it is not. */
     refused: Failure | null
+    /** Whether it has been counted and logged. */
+    isObserved: boolean
   }
 }
 
@@ -33,4 +35,5 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('destination', null)
   app.decorateRequest('upstream', null)
   app.decorateRequest('refused', null)
+  app.decorateRequest('isObserved', false)
 }
