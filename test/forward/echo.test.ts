@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
 import { type ForwardFixture, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 
 const C = '/api/v1/c/orders/7'
 
@@ -85,4 +87,19 @@ t.test('the echo answers HEAD and OPTIONS, and a header by any name', async t =>
   )
   t.match(text, /"__proto__":"x"/)
   t.match(text, /"constructor":"y"/)
+})
+
+t.test('a client that leaves while it sends the echo a body is no fault', async t => {
+  const before = fixture.log.length
+  const socket = connect(fixture.port, '127.0.0.1')
+  const length = 100_000
+  const head = `PUT ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nContent-Length: ${2 * length}\r\n\r\n`
+  socket.write(head + 'x'.repeat(length))
+  const [{ socket: accepted }] = await once(fixture.app.server, 'request')
+  t.ok(await until(() => accepted.bytesRead > length))
+  socket.resetAndDestroy()
+  t.ok(await until(() => accepted.closed))
+  // The answer to another client comes behind what the first one has left.
+  await call(fixture.url, { path: C, token: TOKEN.consumer })
+  t.same(fixture.log.slice(before), [])
 })

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { ClientLeft } from '../../upstream/attempts.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 
 /** How much of a body is shown; all of it is counted. */
@@ -16,17 +17,22 @@ export function answerEcho(reply: FastifyReply, outgoing: UpstreamRequest): void
       .send(JSON.stringify({ ...describe(outgoing), body, body_bytes: bytes }))
   }
 
-  if (outgoing.body === null) {
+  const { body } = outgoing
+  if (body === null) {
     answer()
     return
   }
-  outgoing.body.start({
+  body.start({
     onBodyData(chunk) {
       if (bytes < SHOWN_BYTES) shown.push(chunk)
       bytes += chunk.length
     },
     onBodyEnd: answer,
-    onBodyError: error => void reply.send(error),
+    onBodyError(error) {
+      // A client that leaves is reported twice: by the fault of its connection, and by the end of it.
+      body.discard()
+      if (!(error instanceof ClientLeft)) reply.send(error)
+    },
   })
 }
 
