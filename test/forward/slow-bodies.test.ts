@@ -101,6 +101,21 @@ t.test('a slow body is forwarded as it comes where half of the connections are f
   t.equal((await ask()).status, 200)
 })
 
+t.test('a body of which nothing has arrived keeps no connection, which its target could close meanwhile', async t => {
+  const { upstream, post, ask, table } = await open(t)
+  const socket = await post('Content-Length: 2', '')
+  // It is looked at often enough by then to be forwarded.
+  await post('Content-Length: 2', 'x')
+  t.ok(await until(() => upstream.requests.length === 1))
+  t.equal(table.upstreams[0]!.targets[0]!.open, 1)
+  t.equal((await ask()).status, 200, 'on a connection that is kept')
+  upstream.closeConnections()
+  const answer = once(socket, 'data')
+  socket.write('xy')
+  t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
+  t.equal(upstream.requests.at(-1)!.body, 'xy')
+})
+
 t.test('one client address has half of its share in use by slow bodies at most', async t => {
   const { upstream, post, ask } = await open(t, { limit: 1000, per_address: 4 })
   for (let i = 0; i < 4; i++) await post('Content-Length: 10', 'x')

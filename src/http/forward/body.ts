@@ -123,8 +123,9 @@ export class ClientBody implements RequestBody, ComingBody {
     this.forward()
   }
 
+  /** One of which nothing has arrived would only keep a connection, on which nothing is written before. */
   get isAdmitted(): boolean {
-    return this.#reading?.isAdmitted() === true
+    return this.#firstBytes > 0 && this.#reading?.isAdmitted() === true
   }
 
   forward(): void {
