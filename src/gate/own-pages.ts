@@ -37,9 +37,26 @@ export const providerPaths = (type: LoginType, name: string) => {
 /** Where the sign-in page gets the step that a sign-in by a provider needs. */
 export const stepPath = (type: LoginType): string => `${signInPaths(type).page}step`
 
-/** The paths of the providers of a side, by their names; none without any. */
-export const providerPagesOf = (type: LoginType, names: readonly string[]): readonly string[] =>
-  names.length === 0 ? [] : [stepPath(type), ...names.flatMap(name => Object.values(providerPaths(type, name)))]
+/** What the gateway serves for the providers of a side, by their names; nothing without any. */
+export const providerRoutesOf = (type: LoginType, names: readonly string[]): readonly PageRoute[] =>
+  names.length === 0
+    ? []
+    : [
+        { method: 'POST', path: stepPath(type) },
+        ...names.flatMap((name): PageRoute[] => {
+          const { start, callback, logout } = providerPaths(type, name)
+          return [
+            { method: 'POST', path: start },
+            { method: 'GET', path: callback },
+            { method: 'POST', path: logout },
+          ]
+        }),
+      ]
+
+export interface PageRoute {
+  method: 'GET' | 'POST'
+  path: string
+}
 
 /** Where the sign-in pages find their logo, if the settings name one. */
 export const SIGN_IN_LOGO = '/sign-in/logo'

@@ -5,6 +5,7 @@ import type { Settings } from './schema/settings.ts'
 import {
   cookieSides,
   openPathsOf,
+  providerRoutes,
   servesAccounts,
   servesAdministration,
   servesAdministrators,
@@ -202,17 +203,23 @@ export function servedRoutes(settings: RouteSettings, profile: Profile): ServedR
 }
 
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
-export const ownRoutes = (
+export function ownRoutes(
   settings: RouteSettings & Pick<Settings, 'upstreams'>,
   profile: Profile,
-): ReadonlySet<string> =>
-  new Set(
-    [
-      ...[...openPathsOf(settings, profile)].map(path => ({ method: 'GET', path })),
+): ReadonlySet<string> {
+  const ofProviders = providerRoutes(settings)
+  const others = new Set(openPathsOf(settings, profile))
+  for (const { path } of ofProviders) others.delete(path)
+  return new Set([
+    ...[
+      ...Array.from(others, path => ({ method: 'GET', path })),
       ...cookieSides(settings).map(type => ({ method: 'POST', path: signInPaths(type).signOut })),
       ...servedRoutes(settings, profile),
     ].flatMap(({ method, path }) => (method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`])),
-  )
+    // The way back from a provider is used up by its first request: it has no HEAD.
+    ...ofProviders.map(({ method, path }) => `${method} ${path}`),
+  ])
+}
 
 /** The methods of a path that the public listener serves itself; none where it serves another. OPTIONS is one of them. */
 export function ownMethods(routes: ReadonlySet<string>, path: string): string[] {

@@ -1,7 +1,7 @@
 import { createAccess } from '../gate/address-rules.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
-import { CONSOLE_PATHS, KEYS_PATH, providerPagesOf, signInPagesOf } from '../gate/own-pages.ts'
+import { CONSOLE_PATHS, KEYS_PATH, type PageRoute, providerRoutesOf, signInPagesOf } from '../gate/own-pages.ts'
 import { createPageRules } from '../gate/page-rules.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
@@ -17,13 +17,17 @@ export const servesAdministration = (
   profile: Profile,
 ): boolean => session_administration ?? profile.sessionAdministration
 
+/** What the gateway serves for the OpenID providers of both sides. */
+export const providerRoutes = (settings: { login: Pick<Settings['login'], 'providers'> }): readonly PageRoute[] =>
+  LOGIN_TYPES.flatMap(type => providerRoutesOf(type, namesOf(providersOf(settings, type))))
+
 /** The paths of the gateway's own pages for people and for their browsers. */
 export const pagePathsOf = (settings: PageSettings, profile: Profile): ReadonlySet<string> =>
   new Set([
     ...profile.paths.open,
     ...(settings.console ? CONSOLE_PATHS : []),
     ...signInPagesOf(cookieSides(settings), settings.browser.logo !== undefined),
-    ...LOGIN_TYPES.flatMap(type => providerPagesOf(type, namesOf(providersOf(settings, type)))),
+    ...providerRoutes(settings).map(({ path }) => path),
   ])
 
 /** The paths of all that the gateway serves without a session (rule 1). */

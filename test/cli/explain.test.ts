@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownRoutes } from '../../src/settings/own-routes.ts'
+import { ownMethods, ownRoutes } from '../../src/settings/own-routes.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
@@ -188,6 +188,22 @@ for (const [words, lines, absent] of EXPLANATIONS) {
     t.same(readdirSync(folder), ['config'], 'nothing is created')
   })
 }
+
+t.test('the paths of the gateway’s own pages have the methods that explain names', async t => {
+  const client = { client_id: 'c', client_secret: 's', account: 'claims', label: 'Company account' }
+  const provider = { name: 'staff', side: 'business', issuer: 'https://sso.example', ...client }
+  const url = 'https://admin.example.com'
+  const fixture = await openFixture(t, {
+    config: { login: { providers: [provider] }, browser: { url, business: true, consumer: true } },
+  })
+  const routes = ownRoutes(fixture.settings, PROFILES[1])
+  const paths = new Set([...routes].map(route => route.slice(route.indexOf(' ') + 1)))
+  t.ok(paths.has('/sign-in/b/staff/logout') && paths.has('/sign-in/b/step'))
+  for (const path of paths) {
+    const { allow } = (await fixture.call({ method: 'OPTIONS', path })).headers
+    t.same(allow?.split(', ').sort(), ownMethods(routes, path).sort(), path)
+  }
+})
 
 t.test('the gateway serves the routes that explain reports as its own', async t => {
   for (const profile of [1, 2] as const) {
