@@ -28,7 +28,7 @@ export type Row = [name: string, value: string]
 /** The rows of an explanation, and what it found on the way. */
 export interface Explanation {
   rows: Row[]
-  /** `null` where the request is refused before a session counts. */
+  /** `null` where the request is refused, or answered, before a session counts. */
   found: Found | null
 }
 
@@ -65,6 +65,9 @@ export function explainRequest(
   if (query !== '') rows.push(['query', query])
   if (verdict === null) return refusedWith([...rows, ['rule', 'no rule applies']], 'NOT_FOUND')
   rows.push(...ruleRows(verdict, rules, profile.number), ...signInRows(verdict, settings))
+  // As a preflight, ahead of the gate.
+  if (method === 'OPTIONS' && settings.cors !== 'off')
+    return { rows: [...rows, ['answered by', 'the gateway itself: cors is on']], found: null }
   const access = accessRuleOf(target.path, rules)
   if (access !== null) {
     rows.push(['access', describeAccess(access, rules)])

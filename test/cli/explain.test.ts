@@ -189,6 +189,21 @@ for (const [words, lines, absent] of EXPLANATIONS) {
   })
 }
 
+t.test('with cors on, the gateway answers OPTIONS itself', async t => {
+  const folder = shippedFolder(t)
+  writeFileSync(join(folder, 'config/upstreams.yaml'), UPSTREAMS)
+  writeFileSync(join(folder, 'config/gateway.yaml'), `cors: { origin: ["https://shop.example"] }\n${ACCESS}`)
+  for (const [method, expected] of [
+    ['OPTIONS', /^answered by +the gateway itself: cors is on$/m],
+    ['GET', /^answered by +upstream orders/m],
+  ] as const) {
+    const { output } = await run(folder, ['explain', method, '/api/v1/c/orders/7'])
+    t.match(output, expected)
+  }
+  const { output } = await run(folder, ['explain', 'OPTIONS', '/api/v1/near/x', '--address', '10.0.0.9'])
+  t.match(output, /^answered by +the gateway itself: cors is on$/m, 'before addresses are compared')
+})
+
 t.test('the paths of the gateway’s own pages have the methods that explain names', async t => {
   const client = { client_id: 'c', client_secret: 's', account: 'claims', label: 'Company account' }
   const provider = { name: 'staff', side: 'business', issuer: 'https://sso.example', ...client }
