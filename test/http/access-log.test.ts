@@ -94,6 +94,25 @@ t.test('lines of the access log', async t => {
     t.notOk(Object.hasOwn(line!, 'incomplete'))
   })
 
+  t.test('are there for targets that no router can read, with the id of the answer', async t => {
+    const { hostname } = new URL(fixture.url)
+    for (const target of ['/api/v1/%zz', '/%ff?x', '/%', '*', 'http:///x', `http://${hostname}/#x`]) {
+      let answer = ''
+      const [line] = await logged(1, async () => {
+        answer = await callRaw(fixture.url, `GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)
+      })
+      const { trace_id } = JSON.parse(answer.slice(answer.indexOf('{')))
+      t.match(answer, `x-request-id: ${trace_id}`, target)
+      t.match(line, { status: 400, refused: 'BAD_PATH', trace_id, bytes: answer.length })
+    }
+    const answer = await call(fixture.internal, { path: '/verify/api/v1/%zz' })
+    t.match(
+      answer,
+      { status: 403, headers: { 'x-request-id': answer.json().trace_id } },
+      'as other paths that are refused',
+    )
+  })
+
   t.test('have the user agent, shortened and without what could control a terminal', async t => {
     const path = '/api/v1/c/x'
     for (const [sent, expected] of [

@@ -43,7 +43,7 @@ export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: s
   if (host !== '' && host !== own && !isHost(host)) throw badRequest('an invalid X-Forwarded-Host')
 }
 
-/** Refuses a target in absolute form for another authority; the router would use its path. */
+/** Refuses a target that is no path, such as one in absolute form for another authority. */
 export function refuseForeignTarget({ url = '' }: IncomingMessage): void {
   if (!url.startsWith('/')) throw badRequest('a target that is no path')
 }

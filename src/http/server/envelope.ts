@@ -68,7 +68,6 @@ function headersOf(refusal: Refusal | null, status: number): Record<string, stri
 function asRefusal(fault: unknown): Refusal | null {
   if (fault instanceof Refusal) return fault
   const { code, statusCode } = fault as Partial<FastifyError>
-  if (code === 'FST_ERR_BAD_URL') return new Refusal('BAD_PATH', { params: { fault: 'an escape that is not UTF-8' } })
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('BODY_TOO_LARGE')
   if (code?.startsWith('FST_ERR_CTP_') || (fault instanceof SyntaxError && statusCode === 400)) {
     return invalid('body', 'must be a JSON object')

@@ -18,6 +18,7 @@ import { removePorts } from './forwarded-addresses.ts'
 import { nameHttp } from './forwarded-protocol.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
+import { routableFormOf } from './routable-target.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable-request.ts'
 import { schemaController } from './validation.ts'
@@ -115,7 +116,7 @@ export function createServer({
 /** Settings of Fastify that no listener of ours has otherwise. */
 const FIXED = {
   // Before the router reads the target, so that what is judged is what is routed.
-  rewriteUrl: request => originFormOf(request as IncomingMessage),
+  rewriteUrl: request => routableFormOf(originFormOf(request as IncomingMessage)),
   genReqId: request => traceIdOf(request as IncomingMessage),
   requestTimeout: 0,
   forceCloseConnections: 'idle',
