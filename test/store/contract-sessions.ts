@@ -232,6 +232,18 @@ async function replaceLaw(test: StoreTest): Promise<void> {
     t.strictSame((await sessions.find('CONSUMER', token))?.extra, { ...before.extra, one: true, two: true })
   })
 
+  await test('of records that are replaced at once each is made of the one before, and none is lost', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const token = await login(fixture, 'BUSINESS', '1', 10 * MINUTE)
+    const keys = Array.from({ length: 10 }, (_, i) => `key${i}`)
+    const replaced = await Promise.all(
+      keys.map(key => sessions.replaceRecord('BUSINESS', '1', token, stored => ({ ...stored, [key]: true }))),
+    )
+    t.ok(replaced.every(Boolean))
+    t.same(Object.keys((await sessions.find('BUSINESS', token))!.extra).sort(), keys)
+    ahead(t, fixture, await sessions.tokenExpiresAt('BUSINESS', token), 10 * MINUTE, 'token')
+  })
+
   await test('a replaced record expires with its session', async (t, fixture) => {
     const { sessions } = fixture.store
     const token = await login(fixture, 'CONSUMER', '1', MINUTE)

@@ -63,6 +63,7 @@ const PAIRS: [string, Act[], Act, Act][] = [
   ['rewriting × kickout', [login('a')], rewrite('a'), kickout],
   ['rewriting × logout', [login('a')], rewrite('a'), logout('a')],
   ['rewriting × renewal', [login('a')], rewrite('a'), renew('a', LONGER)],
+  ['rewriting × rewriting', [login('a')], rewrite('a'), rewrite('a')],
   ['renewal × kickout', [login('a')], renew('a', LONGER), kickout],
   ['renewal to a shorter life × kickout', [login('a')], renew('a', SHORT), kickout],
   ['renewal × longer renewal', [login('a')], renew('a', SHORT), renew('a', LONGER)],

@@ -53,10 +53,10 @@ export class ModelRedis {
       this.#put(key, value, endsAt)
       return true
     },
-    replace: (key, value) => {
+    replace: (key, from, to) => {
       const entry = this.entry(key)
-      if (entry === null) return false
-      this.#put(key, value, entry.endsAt)
+      if (entry?.value !== from) return false
+      this.#put(key, to, entry.endsAt)
       return true
     },
     take: key => {

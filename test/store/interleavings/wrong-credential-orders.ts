@@ -109,7 +109,7 @@ export class BlindSuccession extends Orders {
     const live = readLive(id, await this.redis.get(key))
     if (live?.owner !== owner || live.state !== 'live') return false
     const ends = Math.min(live.expiresAt, until)
-    await this.redis.replace(key, writeCredential({ ...live, state: 'succeeded', expiresAt: ends }))
+    await this.redis.set(key, writeCredential({ ...live, state: 'succeeded', expiresAt: ends }), live.expiresAt)
     await this.redis.reserve(this.keys.credentials(type, owner), next.id, next.expiresAt, Infinity)
     await this.create(type, next)
     return true

@@ -79,7 +79,7 @@ function recordCommands(
     read: key => (isStale() && changes.isEnded(key) ? ENDED : read(key)),
     set,
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
-    replace: async (key, value) => (await ask(() => client.set(key, value, 'KEEPTTL', 'XX'))) === 'OK',
+    replace: async (key, from, to) => (await ask(() => scripts.keyReplace(key, from, to))) === 1,
     ...(client instanceof Cluster
       ? {}
       : {

@@ -57,6 +57,12 @@ if math.abs(tonumber(ARGV[2]) - from) <= ${SAME} then return 'same' end
 redis.call('PEXPIREAT', KEYS[1], ARGV[2])
 return 'moved'`
 
+/** KEYS[1] key, ARGV[1] its value, ARGV[2] another one. Answers 0 if its value is not ARGV[1]. */
+const REPLACE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+return 1`
+
 /** KEYS[1] set, ARGV[1] member, ARGV[2] the end that EXTEND answered, ARGV[3] timestamp. */
 const END_WITH = `${LAST}
 if last >= 0 and math.abs(last - tonumber(ARGV[2])) <= ${SAME}
@@ -197,6 +203,7 @@ export const SCRIPTS = {
   sessionScan: SCAN,
   keyEnd: END_OF,
   keyMoveEnd: MOVE_END,
+  keyReplace: REPLACE,
   windowCount: COUNT,
   attemptBegin: ATTEMPT_BEGIN,
   windowRaise: RAISE,
@@ -220,6 +227,7 @@ export interface Scripts {
   sessionScan(key: string, cursor: string, count: number): Promise<[next: string, members: string[], server: string]>
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
+  keyReplace(key: string, from: string, to: string): Promise<0 | 1>
   windowCount(key: string, window: number): Promise<[number, number]>
   attemptBegin(key: string, id: string, lifetime: number, most: number): Promise<number>
   windowRaise(key: string, count: number, window: number): Promise<0 | 1>

@@ -12,8 +12,8 @@ export interface RedisCommands {
   set(key: string, value: string, expiresAt: number): Promise<void>
   /** Sets a key that must not exist yet. */
   create(key: string, value: string, expiresAt: number): Promise<boolean>
-  /** Sets another value of a key, which keeps its end. `false` without the key. */
-  replace(key: string, value: string): Promise<boolean>
+  /** Replaces the value `from` of a key, which keeps its end. `false` if it has another one, and without the key. */
+  replace(key: string, from: string, to: string): Promise<boolean>
   /**
    * `create` and `addMember` in one, for a replica, too: one that takes over has both or neither. Absent in a Cluster,
    * where the two keys lie in different slots.

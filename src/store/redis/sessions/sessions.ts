@@ -12,6 +12,8 @@ import { RedisUserTokens } from './user-tokens.ts'
 
 /** Rounds of a kickout, of some hundred sessions each. A user who has more than that is being signed in without end. */
 const MAX_ROUNDS = 10_000
+/** Tries to replace a record that is being replaced. */
+const MAX_TRIES = 1000
 /**
  * What a set may live on beyond its only token, in milliseconds. Every renewal moves the set's end a little further, and
  * its end distinguishes them: if that little were taken back, two of them could have the same end.
@@ -173,10 +175,14 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean> {
-    const stored = await this.find(type, token)
-    if (stored?.user_id !== userId) return false
-    // A token belongs to one user for its whole life; one that has ended meanwhile has no key to replace.
-    return this.#redis.replace(this.#keys.token(type, token), writeRecord({ ...stored, extra: extraOf(stored.extra) }))
+    const key = this.#keys.token(type, token)
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const text = await this.#redis.read(key)
+      const stored = text === null ? null : readRecord(text, type)
+      if (text === null || stored?.user_id !== userId) return false
+      if (await this.#redis.replace(key, text, writeRecord({ ...stored, extra: extraOf(stored.extra) }))) return true
+    }
+    throw new Unavailable('Redis: the session is rewritten without end')
   }
 
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
