@@ -71,29 +71,55 @@ export async function hasSecondFactor({ type, place }: FactorsOfSide, loginId: s
   return readFactor(await place.read(type, loginId)).secondFactor !== undefined
 }
 
-/** Removes a second factor for an operator, at this time in milliseconds; `false` if the login id has none. */
+/**
+ * Removes a second factor for an operator, at this time in milliseconds; `false` if the login id has none. `end` ends the sessions and
+ * keys from before. Where that fails, the reset is noted as unfinished, and can be repeated although there is no factor any more.
+ */
 export async function resetSecondFactor(
-  { type, place }: FactorsOfSide,
+  side: FactorsOfSide,
   loginId: string,
   now: number,
+  end: () => Promise<void> = async () => undefined,
 ): Promise<boolean> {
-  const reset = writeFactor({ secondFactorResetAt: new Date(now).toISOString() })
+  if (!(await beginReset(side, loginId, now))) return false
+  await end()
+  await finishReset(side, loginId)
+  return true
+}
+
+async function beginReset({ type, place }: FactorsOfSide, loginId: string, now: number): Promise<boolean> {
+  const reset = writeFactor({ secondFactorResetAt: new Date(now).toISOString() }, true)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const text = await place.read(type, loginId)
+    if (isUnfinished(text)) return true
     if (readFactor(text).secondFactor === undefined) return false
     if (await place.replace(type, loginId, text, reset)) return true
   }
   throw new Refusal('BUSY')
 }
 
+/** A factor that was stored meanwhile has taken the place of the note. */
+async function finishReset({ type, place }: FactorsOfSide, loginId: string): Promise<void> {
+  const text = await place.read(type, loginId)
+  if (isUnfinished(text)) await place.replace(type, loginId, text, writeFactor(readFactor(text)))
+}
+
 /** As it is stored; absent is what an account does not have. */
 interface Written {
   second_factor?: string | undefined
   reset_at?: string | undefined
+  /** Sessions and keys from before the reset may live. */
+  unfinished?: true | undefined
 }
 
-const writeFactor = ({ secondFactor, secondFactorResetAt }: Factor): string =>
-  JSON.stringify({ second_factor: secondFactor, reset_at: secondFactorResetAt } satisfies Written)
+const writeFactor = ({ secondFactor, secondFactorResetAt }: Factor, isUnfinished = false): string =>
+  JSON.stringify({
+    second_factor: secondFactor,
+    reset_at: secondFactorResetAt,
+    unfinished: isUnfinished || undefined,
+  } satisfies Written)
+
+const isUnfinished = (text: string | null): boolean => text !== null && parsed(text).unfinished === true
 
 /** What no gateway wrote is a fault: it must not count as no second factor. */
 function readFactor(text: string | null): Factor {

@@ -39,8 +39,8 @@ export async function ownerOfStoredFactor(
 }
 
 /**
- * Removes the second factor of an account, and then ends its sessions and keys. A login that began before is stopped by the gateway
- * that serves it: the account has another version.
+ * Removes the second factor of an account, and then ends its sessions and keys; repeated after a failure, it goes on there. A login
+ * that began before is stopped by the gateway that serves it: the account has another version.
  */
 export async function resetStoredFactor(
   { settings, type }: Place,
@@ -50,13 +50,15 @@ export async function resetStoredFactor(
   const name = plain(account.username)
   const store = await existingStore(settings)
   const events: SessionEvent[] = []
-  try {
-    const factors = { type, place: store.factors }
-    if (!(await resetSecondFactor(factors, account.id, systemClock.now())))
-      throw new CommandError(`${name} has no second factor`)
+  const end = async (): Promise<void> => {
     say(output, `removed the second factor of ${name}`)
     const ended = await endAll({ settings, type }, store, account, event => void events.push(event))
     say(output, `ended its sessions: ${ended.sessions}, keys: ${ended.keys}`)
+  }
+  try {
+    const factors = { type, place: store.factors }
+    if (!(await resetSecondFactor(factors, account.id, systemClock.now(), end)))
+      throw new CommandError(`${name} has no second factor`)
   } finally {
     const fault = await keepEvents(settings, store, events)
     if (fault !== null) say(errors, `dualgate: this is done, but is not in the journal: ${fault}`)

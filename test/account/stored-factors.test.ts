@@ -100,6 +100,29 @@ t.test('a reset wins over a change at the same time', async t => {
   t.notOk('secondFactor' in (await found()))
 })
 
+t.test('a reset whose sessions have not ended is repeated until they have', async t => {
+  const { factors, found, side, place } = open()
+  await factors.updates.secondFactor(await found(), SEALED).store()
+  let ended = 0
+  const end = async () => void ended++
+  const fault = new Unavailable('the store of this test')
+  await t.rejects(
+    resetSecondFactor(side, 'a:1', NOW, () => Promise.reject(fault)),
+    fault,
+  )
+  const reset = await found()
+  t.match(reset, { secondFactorResetAt: '2026-01-31T12:00:00.000Z' })
+  t.notOk('secondFactor' in reset)
+  t.equal(await hasSecondFactor(side, 'a:1'), false)
+  place.beforeReplace = () => Promise.reject(fault)
+  await t.rejects(resetSecondFactor(side, 'a:1', NOW + 1, end), fault)
+  place.beforeReplace = null
+  t.equal(await resetSecondFactor(side, 'a:1', NOW + 1, end), true)
+  t.equal(ended, 2)
+  t.equal((await found()).version, reset.version, 'what began after the reset has the present version')
+  t.equal(await resetSecondFactor(side, 'a:1', NOW + 1, end), false)
+})
+
 t.test('a place that fails, or has something else, is unavailable and never "no second factor"', async t => {
   const { factors, found, side, place } = open()
   const known = await found()

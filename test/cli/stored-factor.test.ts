@@ -33,3 +33,21 @@ for (const store of ['embedded', 'redis'] as const)
       { login_id: 'staff:ada', by: 'command line', type: 'BUSINESS' },
     )
   })
+
+t.test('again where the store has failed before the sessions ended', { skip: withoutRedis }, async t => {
+  const gateway = await openProviderGateway(t, { store: 'redis' })
+  const ada = gateway.browser()
+  await ada.signIn('ada')
+  t.ok(await gateway.store.factors.replace('BUSINESS', 'staff:ada', null, JSON.stringify({ second_factor: 'sealed' })))
+  const reset = () => run(gateway.folder, ['account', 'reset-second-factor', 'staff:ada', '--config', 'gateway.yaml'])
+  const cli = (...words: string[]) => gateway.redis!.cli(...words)
+  const set = 'svc:auth:BUSINESS:session:staff:ada'
+  await cli('RENAME', set, 'elsewhere')
+  await cli('SET', set, 'no set: its members cannot be read')
+  t.match(await reset(), { code: 1, output: 'removed the second factor of staff:ada\n', errors: /Redis: WRONGTYPE/ })
+  t.equal(await ada.told(), 'staff:ada', 'the session lives')
+  await cli('RENAME', 'elsewhere', set)
+  t.match(await reset(), { code: 0, output: /^ended its sessions: 1, keys: 0$/m, errors: '' })
+  t.equal(await ada.told(), '401')
+  t.match(await reset(), { code: 1, output: '', errors: 'dualgate: staff:ada has no second factor\n' })
+})
