@@ -109,3 +109,24 @@ t.test('a key that is not a set does not prevent others from being found', { ski
   await other.signIn('theirs', { type: 'CONSUMER' })
   t.same(await eventually(async () => (await shown(fixture, admin, 'CONSUMER')).users, ['theirs']), ['theirs'])
 })
+
+t.test(
+  'a session whose user has a key that is no set stops no round, nor a new index',
+  { skip: withoutRedis },
+  async t => {
+    const { fixture, other } = await open(t)
+    const token = await other.signIn('odd')
+    await other.signIn('even')
+    await fixture.redis!.cli('SET', 'svc:auth:BUSINESS:session:odd', 'a text')
+    t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
+    t.match(
+      await fixture.store.sessions.find('BUSINESS', token),
+      { user_id: 'odd' },
+      'passes both stores that go rounds',
+    )
+    for (let round = 0; round < 3; round++) await nextRound(fixture, 'BUSINESS')
+    const { online } = fixture.store
+    t.equal(await online.reindex('BUSINESS', () => undefined), 2, 'the administrator, and the other user')
+    t.same((await online.page('BUSINESS', { offset: 0, limit: 10 })).userIds.toSorted(), ['1', 'even'])
+  },
+)

@@ -33,6 +33,12 @@ const REDIRECTION_PAUSE = 20
  */
 const REDIRECTION = /^(?:(?:ASK|MOVED|TRYAGAIN) |Too many Cluster redirections|All keys in the pipeline should belong)/
 
+/** Whether Redis refused a command because a key is of another type: it will refuse it again. */
+export const isOfWrongType = (fault: unknown): boolean =>
+  fault instanceof Unavailable && (fault.cause as Error).message === textOf('WRONGTYPE')
+
+const textOf = (why: string): string => `Redis: ${why}`
+
 /**
  * A command that was given up may still be answered, and counts until it is. Commands wait while the server is checked that
  * a new connection has reached; an answer of another server than the checked one is not accepted.
@@ -42,7 +48,7 @@ export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask
   let underWay = 0
   return <T>(command: () => Promise<T>, requests = 1) =>
     new Promise<T>((resolve, reject) => {
-      const refuse = (why: string): void => reject(new Unavailable(`Redis: ${why}`))
+      const refuse = (why: string): void => reject(new Unavailable(textOf(why)))
       if (client.status !== 'ready') return refuse('not connected')
       if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
       underWay += requests

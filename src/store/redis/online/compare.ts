@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
 import type { SessionStore, StoredToken } from '../../store.ts'
+import { isOfWrongType } from '../commands/send-command.ts'
 import type { OnlineCommands } from './commands.ts'
 import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './entries.ts'
 import { FEW_LINES } from './user-lines.ts'
@@ -52,9 +53,17 @@ export class OnlineComparison {
 
   /**
    * Makes the online keys say of a user what the specified keys say, and answers how many live tokens there are. The online
-   * keys are read first: a token enters its set before it enters them, so what they had and the set has not is gone.
+   * keys are read first: a token enters its set before it enters them, so what they had and the set has not is gone. A user of whom
+   * another program has a key of another type stays as is: it must stop no round, and no new index.
    */
   async compare(type: LoginType, userId: string): Promise<number> {
+    return this.#compare(type, userId).catch(fault => {
+      if (!isOfWrongType(fault)) throw fault
+      return 0
+    })
+  }
+
+  async #compare(type: LoginType, userId: string): Promise<number> {
     const known = await this.digestsOf(type, userId)
     const gone = new Set(known)
     let live = 0
