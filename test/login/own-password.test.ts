@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createPasswordPolicy } from '../../src/account/password-policy.ts'
 import type { AccountSource, PasswordUpdate } from '../../src/account/source.ts'
 import { changeSince, versionOf, versionsIn } from '../../src/account/version.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import type { SessionEvent } from '../../src/event/event.ts'
 import { createCurrentPassword } from '../../src/login/own-account/current-password.ts'
 import { createChangePassword } from '../../src/login/own-account/own-password.ts'
@@ -104,6 +105,23 @@ t.test('a changed password ends every other session of the user, and answers how
   const { extra } = (await side.inspect(own.token))!.record
   t.same(versionsIn(extra), [versionFor('battery staple 7')], 'it carries the new version alone')
   t.match(events, [{ event: 'password-changed', login_id: 'id-jane', username: 'jane', ...ORIGIN }])
+})
+
+t.test('a store that fails once behind the change keeps neither the other sessions nor the event', async t => {
+  const { signIn, change, lives, kept, watch, events, side } = await open(t)
+  const [own, other] = [await signIn(), await signIn({})]
+  const { replaceExtra } = side
+  let times = 0
+  side.replaceExtra = async (...args) => {
+    if (++times === 2) throw new Unavailable('the store of this test')
+    return replaceExtra(...args)
+  }
+  t.same(await change(own, PRESENT, 'battery staple 7'), { ended: 1 })
+  t.equal(kept.password, 'battery staple 7')
+  t.equal(await lives(other), false)
+  t.match(events, [{ event: 'password-changed', login_id: 'id-jane' }])
+  await watch()
+  t.equal(await lives(own), true)
 })
 
 t.test('a session that ended before the change is stored changes nothing', async t => {
