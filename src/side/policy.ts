@@ -69,12 +69,13 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
     async entered(userId: string, origin: Origin): Promise<void> {
       if (most === 0 || (await store.count(type, userId)) <= most) return
       const limits = new Map<string, Limit>()
+      const now = clock.now()
       for await (const batch of store.batches(type, userId)) {
         for (const stored of batch) {
           const device = policy.per_device ? deviceOf(stored.record) : ''
           const limit = limits.get(device) ?? new Limit(most)
           limits.set(device, limit)
-          limit.add({ token: stored.token, age: ages.ageOf(stored) })
+          limit.add({ token: stored.token, age: ages.ageOf(stored, now) })
         }
       }
       // The others may have ended meanwhile, at the request of the oldest: then nothing is beyond the limit.

@@ -16,9 +16,10 @@ export interface Ages {
   createdMs(session: Dated): number | null
   /**
    * A text by which sessions sort, oldest first. Within one second the token's `iat` decides, then its `jti`, then the token
-   * itself.
+   * itself. What was created later than `now`, by more than clocks of gateways differ, was created before a clock was set back: it
+   * is older than the rest.
    */
-  ageOf(session: Dated): string
+  ageOf(session: Dated, now?: number): string
 }
 
 export function createAges(timestamps: TimestampFormat = createTimestampFormat('UTC')): Ages {
@@ -37,9 +38,16 @@ export function createAges(timestamps: TimestampFormat = createTimestampFormat('
   return {
     createdAt,
     createdMs,
-    ageOf: session => `${digitsOf(Math.max(0, createdMs(session) ?? 0))} ${issueTextOf(session.token)}`,
+    ageOf(session, now = Number.POSITIVE_INFINITY) {
+      const created = Math.max(0, createdMs(session) ?? 0)
+      const isOfBefore = created > now + CLOCKS_DIFFER
+      return `${isOfBefore ? 0 : 1} ${digitsOf(created)} ${issueTextOf(session.token)}`
+    },
   }
 }
+
+/** By how much the clocks of gateways differ at most that are kept right, in milliseconds. */
+const CLOCKS_DIFFER = 5000
 
 /** By how much the times of one login differ, in milliseconds: it reads the clock for each. */
 const SAME_LOGIN = 2000

@@ -115,6 +115,26 @@ t.test('max_tokens_per_user: the older token ends, whatever the clocks of time z
   t.same(await live(moved, await signIn(other)), [false, true], 'the zone was another one')
 })
 
+t.test('max_tokens_per_user: a login after the clock was set back ends the older sessions', async t => {
+  const fixture = await openFixture(t, { config: { sessions: { max_tokens_per_user: 2 } } })
+  const { consumer } = fixture.gateway.sides
+  for (const seconds of [60, 3600]) {
+    const user = someone()
+    const tokens: string[] = []
+    const signIn = async () => void tokens.push(await consumer.login(undefined, user))
+    const live = async () => {
+      const listed = await fixture.store.sessions.tokens('CONSUMER', user)
+      return tokens.map(token => listed.some(stored => stored.token === token))
+    }
+    for (let i = 0; i < 2; i++) await signIn()
+    fixture.setBack(seconds * 1000)
+    for (let i = 0; i < 2; i++) await signIn()
+    t.same(await live(), [false, false, true, true], `by ${seconds} s`)
+    await signIn()
+    t.same(await live(), [false, false, false, true, true])
+  }
+})
+
 t.test('max_tokens_per_user: 0 is no limit', async t => {
   const fixture = await openFixture(t, { config: { sessions: { max_tokens_per_user: 0 } } })
   const user = someone()
