@@ -1,7 +1,9 @@
+import { pino } from 'pino'
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { type CheckedServer, createAsk } from '../../src/store/redis/commands/send-command.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
+import { AcknowledgedStream } from '../../src/store/redis/failover/acknowledged-stream.ts'
 
 /* What a node of a Cluster refuses because a slot moves was not executed, and is sent again. In the words of Redis and ioredis. */
 
@@ -53,5 +55,21 @@ t.test('another refusal is not sent again', async t => {
     }
     await t.rejects(openAsk()(command), Unavailable, refusal)
     t.equal(sent, 1)
+  }
+})
+
+t.test('what a gateway has ended is noted for the others when its slot has moved', async t => {
+  for (const refusal of MOVES) {
+    let sent = 0
+    const client = {
+      status: 'ready',
+      async journalAppend() {
+        if (++sent < 3) throw Object.assign(new Error(refusal), { name: 'ReplyError' })
+      },
+    } as unknown as RedisClient
+    const log = pino({ enabled: false })
+    const stream = new AcknowledgedStream({ client, line: client, ask: openAsk(), key: 'journal', timeout: 1000, log })
+    await stream.append([{ kind: 'ended', key: 'token', server: 'cluster' }])
+    t.equal(sent, 3, refusal)
   }
 })

@@ -33,6 +33,8 @@ const REDIRECTION_PAUSE = 20
  */
 const REDIRECTION = /^(?:(?:ASK|MOVED|TRYAGAIN) |Too many Cluster redirections|All keys in the pipeline should belong)/
 
+export const isRedirection = ({ message }: Error): boolean => REDIRECTION.test(message)
+
 /** Whether Redis refused a command because a key is of another type: it will refuse it again. */
 export const isOfWrongType = (fault: unknown): boolean =>
   fault instanceof Unavailable && (fault.cause as Error).message === textOf('WRONGTYPE')
@@ -73,7 +75,7 @@ export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask
           },
           error => {
             silence?.settled()
-            if (REDIRECTION.test(error.message)) return void setTimeout(sendAgain, REDIRECTION_PAUSE, server)
+            if (isRedirection(error)) return void setTimeout(sendAgain, REDIRECTION_PAUSE, server)
             settled()
             refuse(summaryOf(error))
           },

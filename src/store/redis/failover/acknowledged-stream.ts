@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from '../../../base/log/log.ts'
 import { type Acknowledged, MAX_RECENT, MEMORY, readAcknowledged } from '../../acknowledged-changes.ts'
 import type { Scripts } from '../commands/key-scripts.ts'
-import type { Ask } from '../commands/send-command.ts'
+import { type Ask, isRedirection } from '../commands/send-command.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { cut } from '../connection/connections.ts'
 import { summaryOf } from '../connection/fault.ts'
@@ -66,7 +66,7 @@ export class AcknowledgedStream {
   }
 
   readonly #refused = (error: Error): void => {
-    if (error.name !== 'ReplyError' || error.message.startsWith('READONLY')) throw error
+    if (error.name !== 'ReplyError' || error.message.startsWith('READONLY') || isRedirection(error)) throw error
     if (!this.#fails) this.#log.error({ fault: summaryOf(error) }, 'other gateways are not notified of ended sessions')
     this.#fails = true
   }
