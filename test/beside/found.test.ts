@@ -130,3 +130,21 @@ t.test(
     t.same((await online.page('BUSINESS', { offset: 0, limit: 10 })).userIds.toSorted(), ['1', 'even'])
   },
 )
+
+t.test(
+  'a session that cannot be read here stays in its set, and ends with the others',
+  { skip: withoutRedis },
+  async t => {
+    const { fixture } = await open(t)
+    const { sessions } = fixture.store
+    const cli = (...words: string[]) => fixture.redis!.cli(...words)
+    const [set, theirs] = ['svc:auth:CONSUMER:session:7', 'svc:auth:CONSUMER:token:theirs']
+    await cli('SET', theirs, JSON.stringify({ user_id: 7, type: 'CONSUMER' }), 'EX', '3600')
+    await cli('SADD', set, 'theirs', 'gone')
+    t.same(await sessions.tokens('CONSUMER', '7'), [])
+    for (let round = 0; round < 2; round++) await nextRound(fixture, 'CONSUMER')
+    t.equal(await cli('SMEMBERS', set), 'theirs', 'the other program can still end it')
+    await sessions.removeAll('CONSUMER', '7')
+    t.equal(await cli('EXISTS', set, theirs), '0')
+  },
+)

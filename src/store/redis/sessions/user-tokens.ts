@@ -12,6 +12,9 @@ import { Semaphore } from './semaphore.ts'
 /** Tokens that are read at once, over all clients: two commands each, and Redis is to answer others meanwhile. */
 const READ_AT_ONCE = 200
 
+/** Of a record that cannot be read here, its program may still find the session in the set, and so does a kickout. */
+type Found = StoredToken | 'gone' | 'unreadable'
+
 export interface UserTokensOptions {
   redis: RedisCommands
   keys: Keys
@@ -58,23 +61,27 @@ export class RedisUserTokens {
   }
 
   async #readAll(type: LoginType, userId: string, tokens: readonly string[]): Promise<StoredToken[]> {
-    const read = await Promise.all(tokens.map(token => this.read(type, token)))
-    const live = read.filter(stored => stored?.record.user_id === userId) as StoredToken[]
-    if (live.length < tokens.length) {
-      const living = new Set(live.map(({ token }) => token))
-      const dead = tokens.filter(token => !living.has(token))
-      await this.#redis.removeMembers(this.#keys.session(type, userId), dead)
-    }
-    return live
+    const found = await Promise.all(tokens.map(token => this.#find(type, token)))
+    const isOwn = (read: Found | undefined): read is StoredToken =>
+      typeof read === 'object' && read.record.user_id === userId
+    const dead = tokens.filter((_, i) => found[i] !== 'unreadable' && !isOwn(found[i]))
+    await this.#redis.removeMembers(this.#keys.session(type, userId), dead)
+    return found.filter(isOwn)
   }
 
   async read(type: LoginType, token: string): Promise<StoredToken | null> {
+    const found = await this.#find(type, token)
+    return typeof found === 'object' ? found : null
+  }
+
+  async #find(type: LoginType, token: string): Promise<Found> {
     const key = this.#keys.token(type, token)
     // Read before the question, so that the answered end is never later than the true one.
     const now = this.#clock.now()
     const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
-    const record = text === null ? null : readRecord(text, type)
-    if (record === null || left === null) return null
+    if (text === null || left === null) return 'gone'
+    const record = readRecord(text, type)
+    if (record === null) return 'unreadable'
     this.#observer.seen(type, token, record.user_id)
     return { token, record, expiresAt: now + left }
   }
