@@ -41,6 +41,9 @@ export function readRecord(text: string, type: LoginType): SessionRecord | null 
   }
 }
 
+/** A stored value that `readRecord` reads, with another `extra`. What else another program wrote into it stays as it is. */
+export const withExtra = (text: string, extra: Extra): string => JSON.stringify({ ...JSON.parse(text), extra })
+
 /** The role that holds every permission. */
 export const SUPER_ADMIN = 'SUPER_ADMIN'
 

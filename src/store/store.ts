@@ -85,8 +85,8 @@ export interface SessionStore {
 
   /**
    * Writes another `extra` into the record of a live token of a user, which keeps its end: `extraOf` makes it of the stored one.
-   * `false` if it is not one: it is never created, and never brought back. User, side and `created_at` stay those of the stored
-   * record. Of several at the same time, in any process, each is made of the one before, so `extraOf` may be called again.
+   * `false` if it is not one: it is never created, and never brought back. All else of the stored record stays. Of several at the same
+   * time, in any process, each is made of the one before, so `extraOf` may be called again.
    */
   replaceRecord(type: LoginType, userId: string, token: string, extraOf: ExtraOf): Promise<boolean>
 

@@ -84,3 +84,15 @@ t.test('a session of another program counts in the minute of its creation', { sk
   t.equal(await online.loginsSince('BUSINESS', Date.now() - HOUR), 1)
   t.equal(await online.loginsSince('BUSINESS', Date.now() - 23 * HOUR), 2)
 })
+
+t.test('a record that is written anew keeps what else its program has written', { skip: withoutRedis }, async t => {
+  const { fixture, other } = await open(t, { sessions: { idle_timeout: '20m' } })
+  const token = await other.signIn('theirs')
+  const key = `svc:auth:BUSINESS:token:${token}`
+  const record = { user_id: 'theirs', type: 'BUSINESS', created_at: 1767225600, extra: { note: 1 }, scope: ['a'] }
+  await fixture.redis!.cli('SET', key, JSON.stringify(record), 'KEEPTTL')
+  t.ok(await fixture.gateway.sides.business.renewTimeout({ headers: { authorization: token } }, 600))
+  const written = JSON.parse(await fixture.redis!.cli('GET', key))
+  t.match(written.extra, { note: 1, session_renewed_end: Number })
+  t.same({ ...written, extra: record.extra }, record)
+})

@@ -1,5 +1,5 @@
 import { type EndReason, readEndReason } from '../../session/end-reason.ts'
-import { type SessionRecord, writeRecord } from '../../session/record.ts'
+import { type SessionRecord, withExtra, writeRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
@@ -167,11 +167,7 @@ export class EmbeddedSessions implements SessionStore {
     return this.#file.add(() => {
       const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
-      this.#tokens.put(
-        sideKey(type, token),
-        writeRecord({ ...live.record, extra: extraOf(live.record.extra) }),
-        live.expiresAt,
-      )
+      this.#tokens.put(sideKey(type, token), withExtra(live.text, extraOf(live.record.extra)), live.expiresAt)
       this.#changes.noteSessions(type, [token])
       return true
     })

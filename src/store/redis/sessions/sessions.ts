@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { Unavailable } from '../../../base/refusal.ts'
 import { type EndReason, readEndReason } from '../../../session/end-reason.ts'
-import { readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
+import { readRecord, type SessionRecord, withExtra, writeRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
@@ -180,7 +180,7 @@ export class RedisSessions implements ReadableSessions {
       const text = await this.#redis.read(key)
       const stored = text === null ? null : readRecord(text, type)
       if (text === null || stored?.user_id !== userId) return false
-      if (await this.#redis.replace(key, text, writeRecord({ ...stored, extra: extraOf(stored.extra) }))) return true
+      if (await this.#redis.replace(key, text, withExtra(text, extraOf(stored.extra)))) return true
     }
     throw new Unavailable('Redis: the session is rewritten without end')
   }
