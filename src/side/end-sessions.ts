@@ -3,7 +3,7 @@ import type { Origin, SessionEvent } from '../event/event.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { EndNote, SessionStore, StoredToken } from '../store/store.ts'
+import { EndedSome, type EndNote, type SessionStore, type StoredToken } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
@@ -39,16 +39,21 @@ export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOpti
   /** kickout: ends every session of a user; answers how many. */
   async function kickout(userId: string, origin: Origin): Promise<number> {
     checkLoginId(userId)
-    const ended = await store.removeAll(type, userId, noteOf('kicked-out'))
-    await confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
+    const publish = publishOf(userId, origin)
+    const ended = await orPublished(store.removeAll(type, userId, noteOf('kicked-out')), publish)
+    await publish(ended)
     return ended
   }
+
+  const publishOf = (userId: string, origin: Origin) => (ended: number) =>
+    confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
 
   /** Ends every session of the user of a session but this one; answers how many. */
   async function kickoutOthers({ token, record }: Pick<Session, 'token' | 'record'>, origin: Origin): Promise<number> {
     const { user_id: userId } = record
-    const ended = await store.removeOthers(type, userId, token, noteOf('kicked-out'))
-    if (ended > 0) await confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
+    const publish = publishOf(userId, origin)
+    const ended = await orPublished(store.removeOthers(type, userId, token, noteOf('kicked-out')), publish)
+    if (ended > 0) await publish(ended)
     return ended
   }
 
@@ -63,6 +68,16 @@ export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOpti
 
   const kickoutWhere = createKickoutWhere({ type, store, confirmed, noteOf })
   return { logout, logoutSession, kickout, kickoutOthers, kickoutToken, kickoutWhere }
+}
+
+/** How many tokens a verb has ended; where the store fails in the middle, what had ended is published before. */
+async function orPublished(end: Promise<number>, publish: (ended: number) => Promise<void>): Promise<number> {
+  try {
+    return await end
+  } catch (fault) {
+    if (fault instanceof EndedSome) await publish(fault.ended)
+    throw fault
+  }
 }
 
 /** Why a session ends that its user did not end here. */

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { type Outage, Unavailable } from '../base/refusal.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { Extra, SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
@@ -53,6 +54,20 @@ export interface EndNote {
   readonly until: number
 }
 
+/** Of a verb that had ended so many tokens, or more, when the store failed. */
+export class EndedSome extends Unavailable {
+  readonly ended: number
+
+  constructor(ended: number, fault: Unavailable) {
+    super((fault.cause as Outage).message, (fault.cause as Outage).cause)
+    this.ended = ended
+  }
+}
+
+/** What a verb throws that has ended some tokens before this fault. */
+export const afterEnding = (ended: number, fault: unknown): unknown =>
+  ended > 0 && fault instanceof Unavailable ? new EndedSome(ended, fault) : fault
+
 /** Makes another `extra` of the stored one of a session. */
 export type ExtraOf = (stored: Extra) => Extra
 
@@ -74,7 +89,7 @@ export interface SessionStore {
   /** Ends one token of a user. Returns `false` and changes nothing if it is not a live token of that user. */
   remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean>
 
-  /** Ends every token that the user had at the call, and returns how many were live. */
+  /** Ends every token that the user had at the call, and returns how many were live. Throws `EndedSome` if it fails in the middle. */
   removeAll(type: LoginType, userId: string, note?: EndNote): Promise<number>
 
   /** As `removeAll`, but never ends the token `spared`. */

@@ -2,12 +2,13 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
+import type { SessionEvent } from '../../src/event/event.ts'
 import { admit } from '../../src/gate/live-session.ts'
 import type { Verdict } from '../../src/gate/rules.ts'
 import { createSigner } from '../../src/http/jwt.ts'
 import { createSide, type SideOptions } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import type { SessionStore } from '../../src/store/store.ts'
+import { EndedSome, type SessionStore } from '../../src/store/store.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createJwt } from '../../src/token/jwt.ts'
 import { ruleNumbered } from '../support/gate-rules.ts'
@@ -107,4 +108,19 @@ t.test('a login at the limit ends no session that became the only other one mean
   others = () => side.kickoutOthers(session, {})
   await login()
   t.match(await side.inspect(oldest!), { record: { user_id: 'u' } })
+})
+
+t.test('a kickout is published also where the store fails behind the end of some sessions', async t => {
+  const events: SessionEvent[] = []
+  const publish = (event: SessionEvent) => void events.push(event)
+  const fail = async () => {
+    throw new EndedSome(2, new Unavailable('the store of this test'))
+  }
+  const { side, login } = await openSide(t, { removeAll: fail, removeOthers: fail }, { publish })
+  const session = (await side.inspect(await login()))!
+  for (const end of [() => side.kickout('u', {}), () => side.kickoutOthers(session, {})]) {
+    events.length = 0
+    await t.rejects(end(), Unavailable)
+    t.match(events, [{ event: 'kickout', login_id: 'u', ended: 2 }])
+  }
 })

@@ -6,6 +6,7 @@ import { tokenDigest } from '../digest.ts'
 import type { Remembered } from '../remembered-values.ts'
 import {
   type Admission,
+  afterEnding,
   type EndNote,
   type ExtraOf,
   LISTED_AT_MOST,
@@ -106,16 +107,20 @@ export class EmbeddedSessions implements SessionStore {
    */
   async removeOthers(type: LoginType, userId: string, spared: string | null, note?: EndNote): Promise<number> {
     let ended = 0
-    for (let more = true; more; ) {
-      const batch = await this.#file.write(() => {
-        const members = this.#online.members.after(type, userId, null, BATCH)
-        const others = members.filter(({ token }) => token !== spared)
-        return { found: members.length, ended: this.#end(type, userId, others, note).length }
-      })
-      ended += batch.ended
-      more = batch.found === BATCH
+    try {
+      for (let more = true; more; ) {
+        const batch = await this.#file.write(() => {
+          const members = this.#online.members.after(type, userId, null, BATCH)
+          const others = members.filter(({ token }) => token !== spared)
+          return { found: members.length, ended: this.#end(type, userId, others, note).length }
+        })
+        ended += batch.ended
+        more = batch.found === BATCH
+      }
+      return ended
+    } catch (fault) {
+      throw afterEnding(ended, fault)
     }
-    return ended
   }
 
   async removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]> {

@@ -4,7 +4,15 @@ import { type EndReason, readEndReason } from '../../../session/end-reason.ts'
 import { readRecord, type SessionRecord, withExtra, writeRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
-import type { Admission, EndNote, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
+import {
+  type Admission,
+  afterEnding,
+  type EndNote,
+  type ExtraOf,
+  type Overview,
+  type SessionStore,
+  type StoredToken,
+} from '../../store.ts'
 import type { Keys } from '../commands/key-names.ts'
 import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/redis-commands.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
@@ -144,14 +152,18 @@ export class RedisSessions implements ReadableSessions {
       (fault: unknown) => fault,
     )
     let ended = 0
-    for (let round = 0; ; round++) {
-      const tokens = (await this.#redis.someMembers(set)).filter(token => token !== spared)
-      if (tokens.length === 0) break
-      if (round === MAX_ROUNDS) throw new Unavailable('Redis: sessions are added as fast as they are ended')
-      ended += (await this.#end(type, userId, tokens, note)).length
+    try {
+      for (let round = 0; ; round++) {
+        const tokens = (await this.#redis.someMembers(set)).filter(token => token !== spared)
+        if (tokens.length === 0) break
+        if (round === MAX_ROUNDS) throw new Unavailable('Redis: sessions are added as fast as they are ended')
+        ended += (await this.#end(type, userId, tokens, note)).length
+      }
+      if (fault !== null) throw fault
+      return ended
+    } catch (fault) {
+      throw afterEnding(ended, fault)
     }
-    if (fault !== null) throw fault
-    return ended
   }
 
   /**
