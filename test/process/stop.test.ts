@@ -9,6 +9,7 @@ import { endLimit, IDLE_GRACE } from '../../src/process/orders.ts'
 import { generateSecret } from '../../src/settings/secrets.ts'
 import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { call } from '../support/client.ts'
+import { CHANGING } from '../support/open-lock.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
@@ -163,7 +164,7 @@ t.test('workers that open their store when the gateway stops end at once, withou
   const gateway = await startSupervised(t)
   // The store is opened when no process changes it, and until then it is being opened.
   const store = join(gateway.folder, 'data', 'sessions.mdb')
-  writeFileSync(join(`${store}-processes`, ownFileName('changing')), '1')
+  writeFileSync(join(`${store}-processes`, ownFileName('changing')), CHANGING)
   process.kill(gateway.child.pid!, 'SIGHUP')
   t.ok(await until(() => readdirSync(`${store}-opening`).length > 0))
   const workers = gateway.workers()

@@ -7,6 +7,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { callRaw } from '../support/client.ts'
+import { CHANGING } from '../support/open-lock.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
@@ -111,7 +112,7 @@ t.test('workers that start during a renewal have the new certificate', async t =
   const store = join(gateway.folder, 'data', 'sessions.mdb')
   // The store is opened when no process changes it, and until then it is being opened.
   const changing = join(`${store}-processes`, ownFileName('changing'))
-  writeFileSync(changing, '1')
+  writeFileSync(changing, CHANGING)
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   t.ok(await until(() => readdirSync(`${store}-opening`).length === 2))
   for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)

@@ -1,13 +1,24 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import type { Writable } from 'node:stream'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { OpenLock } from '../../src/store/embedded/file/open-lock.ts'
 import { isRunning, ownProcessName } from '../../src/store/embedded/file/running-process.ts'
 import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
+import { CHANGING, RESTING } from '../support/open-lock.ts'
 import { PATIENCE, until } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
@@ -113,7 +124,7 @@ await t.test('a change that is given up while another process opens the file doe
 
 await t.test('an opening names the process that keeps changing the file', async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
-  writeFileSync(`${processes}/${ownProcessName()}-other`, '1')
+  writeFileSync(`${processes}/${ownProcessName()}-other`, CHANGING)
   await t.rejects(
     OpenLock.opening(path, () => t.fail('not opened'), 20),
     { message: `process ${process.pid} keeps changing ${path}: it hangs, or is stopped; end it, and start again` },
@@ -124,7 +135,7 @@ await t.test('an opening names the process that keeps changing the file', async 
 await t.test('what ended processes left behind delays no process, and is removed', async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
   const ended = await endedProcess()
-  writeFileSync(`${processes}/${ended}`, '1')
+  writeFileSync(`${processes}/${ended}`, CHANGING)
   const { openLock } = await OpenLock.opening(path, () => undefined)
   t.teardown(() => openLock.close())
   t.notOk(existsSync(`${processes}/${ended}`))
@@ -144,7 +155,7 @@ const IN_OTHER_CONTAINER = '1-1-0a1b2c3d-othercontainer'
 
 await t.test('a file that a process of another container has open is not opened', async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
-  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, '0')
+  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, RESTING)
   await t.rejects(
     OpenLock.opening(path, () => t.fail('opened'), 20),
     {
@@ -157,7 +168,7 @@ await t.test('a file that a process of another container has open is not opened'
 
 await t.test('a process opens a file as soon as the one of another container has closed it', async t => {
   const { path, processes } = foldersOf(t.testdir())
-  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, '0')
+  writeFileSync(`${processes}/${IN_OTHER_CONTAINER}`, RESTING)
   const opened: string[] = []
   const opening = OpenLock.opening(path, () => opened.push('opened'))
   for (let i = 0; i < 20; i++) await nextTurn()
@@ -175,7 +186,7 @@ for (const [when, seconds] of [
   await t.test(`what a container left behind that was killed ${when} is removed`, async t => {
     const { path, opening, processes } = foldersOf(t.testdir())
     const left = `${processes}/${IN_OTHER_CONTAINER}`
-    writeFileSync(left, '1')
+    writeFileSync(left, CHANGING)
     writeFileSync(`${opening}/${IN_OTHER_CONTAINER}`, '')
     const at = new Date(Date.now() + seconds * 1000)
     utimesSync(left, at, at)
@@ -247,7 +258,39 @@ await t.test('a process that has ended is ended, although its parent never waite
   t.notOk(isRunning(name))
 })
 
-t.test('after a disk that was full, a change holds openings off as before', { skip: withoutFullDisk }, async t => {
+t.test('on a full disk a process opens the file, and its changes hold openings off', async t => {
+  const { path, processes } = foldersOf(t.testdir())
+  fillDisks(t)
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  const change = startChange(openLock)
+  t.ok(change.seen.begun)
+  await t.rejects(
+    OpenLock.opening(path, () => t.fail('opened'), 20),
+    { message: /keeps changing/ },
+  )
+  change.end()
+  await change.ended
+  const { openLock: another } = await OpenLock.opening(path, () => undefined)
+  another.close()
+  t.equal(readdirSync(processes).length, 1)
+})
+
+/** From now on no file takes a byte. */
+function fillDisks(t: Test): void {
+  const { writeSync, writeFileSync } = fs
+  t.teardown(() => {
+    Object.assign(fs, { writeSync, writeFileSync })
+    syncBuiltinESMExports()
+  })
+  const full = (): never => {
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  }
+  Object.assign(fs, { writeSync: full, writeFileSync: full })
+  syncBuiltinESMExports()
+}
+
+t.test('after a fault of the disk, a change holds openings off as before', { skip: withoutFullDisk }, async t => {
   const { path, processes } = foldersOf(t.testdir())
   const { openLock } = await OpenLock.opening(path, () => undefined)
   t.teardown(() => openLock.close())
@@ -264,14 +307,14 @@ t.test('after a disk that was full, a change holds openings off as before', { sk
   const change = startChange(openLock)
   await until(() => change.seen.begun)
   t.same(
-    readdirSync(processes).map(name => readFileSync(`${processes}/${name}`, 'utf8')),
-    ['1'],
+    readdirSync(processes).map(name => statSync(`${processes}/${name}`).size),
+    [CHANGING.length],
   )
   change.end()
   await change.ended
 })
 
-t.test('on a full disk an opening fails before it opens anything', { skip: withoutFullDisk }, async t => {
+t.test('with a fault of the disk an opening fails before it opens anything', { skip: withoutFullDisk }, async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
   t.teardown(() => limitFiles('unlimited'))
   limitFiles(0)

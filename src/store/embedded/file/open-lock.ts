@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../../base/refusal.ts'
 import { keepRenewed, othersEnded } from './other-spaces.ts'
@@ -11,15 +11,17 @@ import { isOfOtherSpace, isRunning, ownFileName } from './running-process.ts'
  * change was acknowledged. LMDB does not keep the two apart, so this file does:
  * - A process that opens the session file announces it by a file in one folder, and waits until no process changes the
  *   session file.
- * - A process that has the session file open keeps a file in another folder. The one byte in it is set while the process
- *   changes the session file. The process sets it, then checks whether another process opens: if so, it clears it and waits.
+ * - A process that has the session file open keeps a file in another folder, whose length says whether the process changes the
+ *   session file. The process says so, then checks whether another process opens: if so, it takes that back and waits. A length
+ *   takes no space, so this also works on a full disk, where sessions can still be read and ended.
  * Each of the two writes its own file before it reads those of the others, so at least one of them sees the other. Files of
  * processes that have ended are ignored, and removed by the next process that finds them. All these processes are of one
  * container: `other-spaces.ts`.
  */
 
-const CHANGING = Buffer.from('1')
-const RESTING = Buffer.from('0')
+/** Lengths of the file of a process, in bytes; it is empty while the process waits to open the session file. */
+const RESTING = 1
+const CHANGING = 2
 
 /** Milliseconds between two looks at what another process says. */
 const POLL = 1
@@ -56,7 +58,7 @@ export class OpenLock {
       await othersEnded(path, openings, processes, wait)
       closeSync(openSync(announcement, 'wx', 0o600))
       await othersRest(path, processes, wait)
-      // Before: what is open when this fails, as on a full disk, would stay open.
+      // Before: what is open when this fails would stay open.
       openLock.#say(RESTING)
       return { opened: open(), openLock }
     } catch (fault) {
@@ -93,7 +95,7 @@ export class OpenLock {
   }
 
   #begin(): void {
-    // Only what was said counts: after a fault of the disk the next change says it again.
+    // Only what was said counts: after a fault the next change says it again.
     if (this.#changes === 0) this.#say(CHANGING)
     this.#changes++
   }
@@ -109,8 +111,8 @@ export class OpenLock {
     throw new Unavailable('another container has opened the store, while this process stood still; restart it')
   }
 
-  #say(word: Buffer): void {
-    writeSync(this.#descriptor, word, 0, 1, 0)
+  #say(length: typeof RESTING | typeof CHANGING): void {
+    ftruncateSync(this.#descriptor, length)
   }
 }
 
@@ -127,15 +129,8 @@ async function othersRest(path: string, processes: string, wait: number): Promis
   }
 }
 
-function isChanging(path: string): boolean {
-  try {
-    return readFileSync(path).equals(CHANGING)
-  } catch (fault) {
-    // Its process has closed the session file meanwhile.
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw fault
-  }
-}
+/** Not if its process has closed the session file meanwhile. */
+const isChanging = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.size === CHANGING
 
 const someRun = (folder: string): boolean => ofThisSpace(folder).some(name => !forgotten(folder, name))
 

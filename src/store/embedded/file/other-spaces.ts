@@ -50,7 +50,7 @@ function isRenewed(path: string): boolean {
   return found !== undefined && Math.abs(systemClock.now() - found.mtimeMs) < ABANDONED
 }
 
-/** Whether a process of this space has the LMDB file open; one that still waits for others has written nothing. */
+/** Whether a process of this space has the LMDB file open; the file of one that still waits for others is empty. */
 const isOpenHere = (processes: string): boolean =>
   readdirSync(processes).some(name => {
     if (isOfOtherSpace(name) || !isRunning(name)) return false
