@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap'
+import { Unavailable } from '../../src/base/refusal.ts'
+import { EmbeddedTickets } from '../../src/store/embedded/tickets.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { ADMIN } from '../support/gateway-fixture.ts'
 import {
@@ -229,6 +231,25 @@ onEveryStore(
     })
   },
 )
+
+t.test('a store that fails between the ticket of a step and the way to it is told to the user in a page', async t => {
+  const gateway = await openProviderGateway(t, {
+    provider: { second_factor: 'own' },
+    config: { login: { second_factor: { for: 'all' } } },
+  })
+  const { put } = EmbeddedTickets.prototype
+  t.teardown(() => Object.assign(EmbeddedTickets.prototype, { put }))
+  Object.assign(EmbeddedTickets.prototype, {
+    async put(this: EmbeddedTickets, ...entry: Parameters<typeof put>) {
+      if (entry[1].startsWith('flow-step:')) throw new Unavailable('the test')
+      return put.apply(this, entry)
+    },
+  })
+  const answer = await gateway.browser().signIn()
+  t.equal(answer.status, 503)
+  t.match(answer.headers['content-type'], 'text/html')
+  t.match(answer.text, '/sign-in/b/')
+})
 
 t.test('a sign-in whose steps take longer than its session may live is refused', async t => {
   const gateway = await openProviderGateway(t, {

@@ -90,21 +90,35 @@ const start =
 const callback =
   (name: string, parts: Parts) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { type, login, cookie, credentials } = parts
-    const arrival = await login.arrive(name, new URLSearchParams(request.target.query), visitorOf(request, cookie))
-    if ('refusal' in arrival && arrival.refusal.reason !== 'PROVIDER_REFUSED' && !isOfAccount(arrival.refusal))
-      return showRefusal(arrival.refusal, request, reply, parts)
-    if ('refusal' in arrival) request.refused = arrival.refusal.reason
-    if ('signedIn' in arrival) {
-      const { token, expires_in } = arrival.signedIn
-      reply.header('set-cookie', credentials.cookies!.set(type, token, expires_in))
+    try {
+      return await leadBack(name, request, reply, parts)
+    } catch (fault) {
+      // The store may also fail behind the sign-in, with what the page needs next.
+      return showRefusal(fault, request, reply, parts)
     }
-    const query = new URLSearchParams({ ...(arrival.to !== null && { to: arrival.to }), ...resultOf(arrival) })
-    return reply
-      .code(303)
-      .headers({ ...NO_STORE, location: `${signInPaths(type).page}?${query}` })
-      .send()
   }
+
+async function leadBack(
+  name: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: Parts,
+): Promise<FastifyReply> {
+  const { type, login, cookie, credentials } = parts
+  const arrival = await login.arrive(name, new URLSearchParams(request.target.query), visitorOf(request, cookie))
+  if ('refusal' in arrival && arrival.refusal.reason !== 'PROVIDER_REFUSED' && !isOfAccount(arrival.refusal))
+    throw arrival.refusal
+  if ('refusal' in arrival) request.refused = arrival.refusal.reason
+  if ('signedIn' in arrival) {
+    const { token, expires_in } = arrival.signedIn
+    reply.header('set-cookie', credentials.cookies!.set(type, token, expires_in))
+  }
+  const query = new URLSearchParams({ ...(arrival.to !== null && { to: arrival.to }), ...resultOf(arrival) })
+  return reply
+    .code(303)
+    .headers({ ...NO_STORE, location: `${signInPaths(type).page}?${query}` })
+    .send()
+}
 
 /** Refusals that say something about the account; the others say something about the gateway. */
 const OF_ACCOUNT: ReadonlySet<string> = new Set([
