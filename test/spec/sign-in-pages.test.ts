@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Answer } from '../support/client.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 
 /* The way to a page without a session, and the way out: what browsers and programs are answered. */
 
@@ -204,6 +205,22 @@ t.test('a sign-out ends the session of a disabled user, too', async t => {
   await business.untieDisable(user)
   t.equal(await business.getLoginIdByToken(token), '', 'a copy of the cookie proves nothing')
 })
+
+t.test(
+  'who signs out while the store fails reads it in a page, and keeps the cookie',
+  { skip: withoutRedis },
+  async t => {
+    const fixture = await openFixture(t, { ...OPTIONS, store: 'redis' })
+    const token = await fixture.gateway.sides.business.login(undefined, someone())
+    await fixture.redis!.kill()
+    const headers = { ...SAME, cookie: `${B}=${token}` }
+    const answer = await fixture.call({ method: 'POST', path: '/sign-out/b', headers })
+    t.equal(shape(answer), '503 text/html')
+    t.match(answer.text, 'Service unavailable')
+    t.match(answer.text, '<a href="/sign-out/b">')
+    t.notOk(answer.headers['set-cookie'])
+  },
+)
 
 t.test('a logo is served with its type', async t => {
   const folder = t.testdir({ 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>', 'logo.png': 'PNG' })

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal, Unavailable } from '../../base/refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
 import { providerPaths, signInPaths, stepPath } from '../../gate/own-pages.ts'
@@ -11,8 +11,8 @@ import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { createFlowCookie, type FlowCookie } from '../../token/cookie.ts'
 import type { Envelopes } from '../server/envelope.ts'
-import { FAILURES, failureMessage, type Text } from '../server/failure-texts.ts'
-import { localeOf, sendShortPage } from './short-page.ts'
+import type { Text } from '../server/failure-texts.ts'
+import { showRefusal } from './short-page.ts'
 
 /* The sign-in by OpenID providers, as browsers and providers find it below `/sign-in/`. */
 
@@ -82,7 +82,7 @@ const start =
         .headers({ ...NO_STORE, location: begun.location, 'set-cookie': kept })
         .send()
     } catch (fault) {
-      return showRefusal(fault, request, reply, parts)
+      return showRefusal(fault, request, reply, wayBack(parts))
     }
   }
 
@@ -94,7 +94,7 @@ const callback =
       return await leadBack(name, request, reply, parts)
     } catch (fault) {
       // The store may also fail behind the sign-in, with what the page needs next.
-      return showRefusal(fault, request, reply, parts)
+      return showRefusal(fault, request, reply, wayBack(parts))
     }
   }
 
@@ -137,19 +137,8 @@ function resultOf(arrival: Arrival): Record<string, string> {
   return { failed: reason ?? refusal.reason.toLowerCase().replaceAll('_', '-') }
 }
 
-/** A person waits for an answer to these: a sentence, and the way back. */
-function showRefusal(fault: unknown, request: FastifyRequest, reply: FastifyReply, parts: Parts): FastifyReply {
-  if (!(fault instanceof Refusal)) throw fault
-  if (fault instanceof Unavailable) request.log.error({ err: fault }, 'unavailable')
-  const { reason, params, retryAfter } = fault
-  request.refused = reason
-  const locale = localeOf(request.raw.headers['accept-language'], parts.settings.locale)
-  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
-  reply.headers(NO_STORE)
-  const text = failureMessage(reason, params, locale)
-  const page = { title: SIGN_IN, text, link: SIGN_IN, href: signInPaths(parts.type).page }
-  return sendShortPage(reply, FAILURES[reason].code, locale, page)
-}
+const wayBack = ({ type, settings: { locale } }: Parts) =>
+  ({ title: SIGN_IN, link: SIGN_IN, href: signInPaths(type).page, locale }) as const
 
 /** The step of a sign-in for the page of the browser in which it began: what a login answers with `STEP_REQUIRED`. */
 const tellStep = (parts: Parts) => async (request: FastifyRequest, reply: FastifyReply) => {

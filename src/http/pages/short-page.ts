@@ -1,5 +1,6 @@
-import type { FastifyReply } from 'fastify'
-import { inLocale, type Locale, type Text } from '../server/failure-texts.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal, Unavailable } from '../../base/refusal.ts'
+import { FAILURES, failureMessage, inLocale, type Locale, type Text } from '../server/failure-texts.ts'
 
 /* A page of one sentence and one link, for a person who gets it in the place of another page. */
 
@@ -22,6 +23,23 @@ const HTML = {
 /** The language of a person: that of the browser, or of the gateway. */
 export const localeOf = (accepted: string | undefined, locale: Locale): Locale =>
   accepted === undefined ? locale : /^\s*zh\b/i.test(accepted) ? 'zh-CN' : 'en'
+
+/** Answers a refusal to a person who waits for a page: what it says, and the way back. What is no refusal is thrown. */
+export function showRefusal(
+  fault: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { locale, ...wayBack }: Pick<ShortPage, 'title' | 'link' | 'href'> & { locale: Locale },
+): FastifyReply {
+  if (!(fault instanceof Refusal)) throw fault
+  if (fault instanceof Unavailable) request.log.error({ err: fault }, 'unavailable')
+  const { reason, params, retryAfter } = fault
+  request.refused = reason
+  const own = localeOf(request.raw.headers['accept-language'], locale)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  reply.header('cache-control', 'no-store')
+  return sendShortPage(reply, FAILURES[reason].code, own, { ...wayBack, text: failureMessage(reason, params, own) })
+}
 
 export function sendShortPage(reply: FastifyReply, status: number, locale: Locale, page: ShortPage): FastifyReply {
   return reply.code(status).headers(HTML).send(pageOf(locale, page))

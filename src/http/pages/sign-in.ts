@@ -14,10 +14,12 @@ import { cookieSides, providersOf, servesLogin, signsInByPassword } from '../../
 import type { Session } from '../../side/side.ts'
 import { cookiesOfClient, renewCookie, type Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
+import type { Text } from '../server/failure-texts.ts'
 import { originOf } from '../server/origin.ts'
 import { ofPage, serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
 import { withForm } from './security-headers.ts'
+import { showRefusal } from './short-page.ts'
 
 export interface SignInOptions {
   settings: Settings
@@ -30,6 +32,7 @@ export interface SignInOptions {
 }
 
 const PAGE = ofPage('sign-in/page.html')
+const SIGN_OUT: Text = ['Sign out', '退出登录']
 const SIGN_OUT_PAGE = ofPage('sign-in/sign-out.html')
 
 /** The page that opened it may still talk to the page that it leads to. */
@@ -78,27 +81,43 @@ const tellSession =
 
 /**
  * Ends the session of the cookie, if it is live, and removes the cookie. A page of another origin is refused: it would sign its
- * visitor out. A store that fails is an error, and the cookie stays: the session may live on.
+ * visitor out. A store that fails is an error, which its user reads, and the cookie stays: the session may live on.
  */
 const signOut =
-  (type: LoginType, { sides, credentials: { cookies, origins }, providerLogins }: SignInOptions) =>
+  (type: LoginType, options: SignInOptions) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { headers } = request.raw
-    if (isCrossOrigin(headers, request, origins)) throw new Refusal('CROSS_ORIGIN')
-    const { token, count } = cookies!.read(headers.cookie, type)
-    // Of two cookies of one name neither is known to be meant.
-    const session = token === null || count > 1 ? null : await sides[type].inspect(token)
-    if (session !== null) await sides[type].logoutSession(session, originOf(request))
-    const provider = session === null ? null : await signOutAt(providerLogins[type], session)
-    return reply
-      .code(303)
-      .headers({
-        location: provider ?? `${signInPaths(type).page}?signed-out=1`,
-        'set-cookie': cookies!.expire(type),
-        'cache-control': 'no-store',
-      })
-      .send()
+    const { settings, credentials } = options
+    if (isCrossOrigin(request.raw.headers, request, credentials.origins)) throw new Refusal('CROSS_ORIGIN')
+    const { page, signOut } = signInPaths(type)
+    try {
+      const provider = await endSession(type, request, options)
+      return reply
+        .code(303)
+        .headers({
+          location: provider ?? `${page}?signed-out=1`,
+          'set-cookie': credentials.cookies!.expire(type),
+          'cache-control': 'no-store',
+        })
+        .send()
+    } catch (fault) {
+      const again = { title: SIGN_OUT, link: SIGN_OUT, href: signOut }
+      return showRefusal(fault, request, reply, { ...again, locale: settings.locale })
+    }
   }
+
+/** Answers where the sign-out goes on to; `null` for a session of no provider, and without a live one. */
+async function endSession(
+  type: LoginType,
+  request: FastifyRequest,
+  { sides, credentials: { cookies }, providerLogins }: SignInOptions,
+): Promise<string | null> {
+  const { token, count } = cookies!.read(request.raw.headers.cookie, type)
+  // Of two cookies of one name neither is known to be meant.
+  const session = token === null || count > 1 ? null : await sides[type].inspect(token)
+  if (session === null) return null
+  await sides[type].logoutSession(session, originOf(request))
+  return signOutAt(providerLogins[type], session)
+}
 
 /** Where a sign-out goes on to. The session has ended here already: a failure does not stop that. */
 const signOutAt = (providers: ProviderLogin | null, session: Session): Promise<string | null> =>
