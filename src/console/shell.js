@@ -1,5 +1,6 @@
 import { choices } from './choices.js'
 import { h, mark } from './elements/dom.js'
+import { nameOf } from './language/format.js'
 import { t } from './language/language.js'
 import { PAGES } from './pages.js'
 import { session } from './session.js'
@@ -24,7 +25,7 @@ export function topBar({ shown, pages, redraw, signOut }) {
       'div',
       { class: 'chrome' },
       choices(redraw),
-      h('span', { class: 'owner' }, owner?.nickname ?? owner?.username ?? owner?.user_id),
+      h('span', { class: 'owner' }, owner && nameOf(owner)),
       h('button', { type: 'button', class: 'small', 'data-key': 'sign-out', onclick: signOut }, t('sign_out')),
     ),
   )

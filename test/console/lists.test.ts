@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, confirm, obstaclesEverywhere, search } from '../support/console.ts'
+import { arrive, bring, confirm, obstaclesEverywhere, search } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* Lists of the page: their order, and the end of several sessions at once. */
@@ -202,6 +202,29 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await page.locator('.users header', { hasText: '11 found' }).waitFor()
     t.equal(await page.locator('.sort, .sort-choice').count(), 0)
     t.match((await order())[0], /^[0-7]x$/, 'the newest first')
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a user with an empty name is called by another one, and can be opened', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const [named, nameless] = [someone(), someone()]
+    await business.login(undefined, named, { username: `name-${named}`, nickname: '' })
+    await business.login(undefined, nameless, { username: '', nickname: '' })
+    const extra = { username: `admin-${named}`, nickname: '', permissions: [...PERMISSIONS, 'sys:journal:page'] }
+    await bring(fixture, visitor, await business.login(undefined, someone(), extra))
+    t.equal(await page.locator('.owner').textContent(), `admin-${named}`)
+    for (const [user, name] of [
+      [named, `name-${named}`],
+      [nameless, nameless],
+    ] as const) {
+      await search(page, user)
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('dialog', { name: `Sessions of ${name}` }).waitFor()
+      await page.keyboard.press('Escape')
+    }
+    await page.goto(`${fixture.url}/console/#journal?login_id=${nameless}`)
+    await page.getByRole('link', { name: nameless, exact: true }).waitFor()
     t.same(visitor.complaints, [])
   })
 })

@@ -9,7 +9,7 @@ import { openAddKey, openProven } from '../keys/add.js'
 import { lastUse, limitTexts, nameCell } from '../keys/listed.js'
 import { openNewKey } from '../keys/new-key.js'
 import { revokeButton } from '../keys/revoke.js'
-import { count, duration } from '../language/format.js'
+import { count, duration, nameOf } from '../language/format.js'
 import { t } from '../language/language.js'
 import { proofFields } from './proof.js'
 
@@ -74,9 +74,6 @@ export function createOwnKeys() {
     },
   }
 }
-
-/** @param {Account} account */
-const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user_id
 
 /** @param {() => Promise<void>} done */
 const addButton = done =>

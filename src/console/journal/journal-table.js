@@ -3,7 +3,7 @@ import { openDialog } from '../elements/dialogs.js'
 import { h } from '../elements/dom.js'
 import { facts } from '../elements/facts.js'
 import { DASH, table } from '../elements/tables.js'
-import { deviceText } from '../language/format.js'
+import { deviceText, nameOf } from '../language/format.js'
 import { t } from '../language/language.js'
 import { session } from '../session.js'
 import { inWords } from './events.js'
@@ -45,8 +45,8 @@ function administratorsIn(records) {
     .map(record => ({ ...record, user_id: record.login_id }))
   return new Map(
     [...users, ...(owner === null ? [] : [owner])].flatMap(({ user_id, nickname, username }) => {
-      const name = nickname ?? username
-      return user_id === null || name === null ? [] : [[user_id, name]]
+      const name = nickname || username
+      return user_id === null || !name ? [] : [[user_id, name]]
     }),
   )
 }
@@ -97,9 +97,9 @@ function detail({ event, reason, key, provider }) {
 /** @param {JournalRecord} record */
 function user({ login_id: id, username, nickname }) {
   if (id === null) return DASH
-  const name = nickname ?? username
-  const link = h('a', { href: addressOf('journal', { login_id: id }), title: t('only_user') }, name ?? id)
-  return [link, name !== null && h('span', { class: 'quiet' }, h('code', {}, id))]
+  const name = nameOf({ nickname, username, user_id: id })
+  const link = h('a', { href: addressOf('journal', { login_id: id }), title: t('only_user') }, name)
+  return [link, name !== id && h('span', { class: 'quiet' }, h('code', {}, id))]
 }
 
 /**

@@ -1,6 +1,13 @@
 import { preferences } from '../preferences.js'
 import { t } from './language.js'
 
+/**
+ * What a user is called. Sources of accounts may return empty names.
+ *
+ * @param {{ nickname: string | null, username: string | null, user_id: string }} user
+ */
+export const nameOf = ({ nickname, username, user_id }) => nickname || username || user_id
+
 /** @param {number} number */
 export const count = number => new Intl.NumberFormat(preferences.language).format(number)
 

@@ -1,6 +1,6 @@
 import { h } from '../elements/dom.js'
 import { rowButton, table } from '../elements/tables.js'
-import { count, duration } from '../language/format.js'
+import { count, duration, nameOf } from '../language/format.js'
 import { t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
 import { confirmDisable } from './disable.js'
@@ -36,9 +36,6 @@ export const userTable = (users, { side, selection, sorting }) =>
     row: user => row(user, side, selection),
     sorting,
   })
-
-/** @param {User} user */
-export const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user_id
 
 /**
  * @param {User} user
@@ -77,7 +74,7 @@ function who(user, base, open) {
     h('button', { type: 'button', class: 'link', 'data-key': `user ${userId}`, onclick: open }, name),
     isOwner(base, userId) && h('span', { class: 'tag own' }, t('you')),
     status !== null && status !== 'ACTIVE' && h('span', { class: 'tag disabled' }, status),
-    h('span', { class: 'quiet' }, username !== null && username !== name && `${username} · `, h('code', {}, userId)),
+    h('span', { class: 'quiet' }, username && username !== name && `${username} · `, h('code', {}, userId)),
   ]
 }
 

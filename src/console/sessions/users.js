@@ -3,13 +3,13 @@ import { h, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
 import { createSelection } from '../elements/selection.js'
 import { createSorting } from '../elements/sorting.js'
-import { count } from '../language/format.js'
+import { count, nameOf } from '../language/format.js'
 import { t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
 import { openLoginIdCheck } from './disable.js'
 import { openDisabledList } from './disabled-list.js'
 import { confirmEndSeveral } from './end-several.js'
-import { nameOf, userTable } from './user-table.js'
+import { userTable } from './user-table.js'
 
 /** @typedef {{ records: import('./user-table.js').User[], total: number, page: number, size: number, pages: number }} Page */
 
