@@ -227,4 +227,19 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await page.getByRole('link', { name: nameless, exact: true }).waitFor()
     t.same(visitor.complaints, [])
   })
+
+  t.test('the longest names push nothing out of the panel', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const extra = { username: user.padEnd(128, 'x'), nickname: '名'.repeat(128), device_id: 'd'.repeat(128) }
+    await business.login(undefined, user, extra)
+    await arrive(fixture, visitor, PERMISSIONS)
+    await search(page, user)
+    await page.locator('.users header', { hasText: '1 found' }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'long names'), [])
+    await page.click(`[data-key="user ${user}"]`)
+    await page.locator('.token-list tbody tr').waitFor()
+    t.same(await obstaclesEverywhere(page, 'sessions of a long name'), [])
+  })
 })
