@@ -242,4 +242,27 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await page.locator('.token-list tbody tr').waitFor()
     t.same(await obstaclesEverywhere(page, 'sessions of a long name'), [])
   })
+
+  t.test('a login id reads from left to right behind a name that does not', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    // Arabic, and a mark that turns what follows it (U+202E).
+    await business.login(undefined, user, { username: 'مرحبا\u202e', nickname: 'x' })
+    await arrive(fixture, visitor, PERMISSIONS)
+    await search(page, user)
+    const places = await page.locator('.user-list code').evaluate(code => {
+      const text = code.firstChild as Text
+      return Array.from(text.data, (_, at) => {
+        const range = document.createRange()
+        range.setStart(text, at)
+        range.setEnd(text, at + 1)
+        return range.getBoundingClientRect().left
+      })
+    })
+    t.same(
+      places,
+      places.toSorted((a, b) => a - b),
+    )
+  })
 })
