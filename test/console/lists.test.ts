@@ -265,4 +265,30 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
       places.toSorted((a, b) => a - b),
     )
   })
+
+  t.test('a dialog above another has its own name, and gives the focus back although the list is new', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    for (let i = 0; i < 2; i++) await business.login(undefined, user, { username: user })
+    await arrive(fixture, visitor, PERMISSIONS)
+    await search(page, user)
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-key'))
+    await page.focus(`[data-key="user ${user}"]`)
+    await page.keyboard.press('Enter')
+    const sessions = page.getByRole('dialog', { name: `Sessions of ${user}` })
+    await sessions.getByRole('button', { name: 'End (' }).first().click()
+    await page.getByRole('dialog', { name: 'End this session?' }).waitFor()
+    await page.keyboard.press('Escape')
+    const refreshed = page.waitForResponse(/\/sys\/session\/page\?/)
+    await page.locator('.user-list table').evaluate(table => {
+      Object.assign(window, { shown: table })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    await refreshed
+    await page.waitForFunction(() => !(window as unknown as { shown: Element }).shown.isConnected)
+    await page.keyboard.press('Escape')
+    await sessions.waitFor({ state: 'detached' })
+    t.equal(await focused(), `user ${user}`)
+  })
 })

@@ -1,6 +1,9 @@
 import { t } from '../language/language.js'
-import { h, show } from './dom.js'
+import { focusKey, h, show } from './dom.js'
 import { actionForm, cancelButton, focusFirst } from './forms.js'
+
+/** Dialogs so far: of several that are open, each has a title of its own. */
+let opened = 0
 
 /**
  * Opens a dialog. The browser keeps the focus in it and closes it with Escape.
@@ -13,14 +16,15 @@ import { actionForm, cancelButton, focusFirst } from './forms.js'
  * @returns {HTMLDialogElement}
  */
 export function openDialog({ title, wide = false, body, isClosable = true }) {
+  const titleId = `dialog-title-${++opened}`
   /** @type {HTMLDialogElement} */
   const dialog = h(
     'dialog',
-    { class: wide ? 'wide' : null, 'aria-labelledby': 'dialog-title', closedby: isClosable ? null : 'none' },
+    { class: wide ? 'wide' : null, 'aria-labelledby': titleId, closedby: isClosable ? null : 'none' },
     h(
       'header',
       {},
-      h('h2', { id: 'dialog-title' }, title),
+      h('h2', { id: titleId }, title),
       isClosable &&
         h('button', { type: 'button', class: 'close', 'aria-label': t('close'), onclick: () => dialog.close() }, '×'),
     ),
@@ -31,7 +35,7 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
   dialog.addEventListener('close', () => {
     dialog.remove()
     document.removeEventListener('keydown', keepOpen)
-    if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true })
+    focusAgain(opener)
   })
   if (!isClosable) {
     // After a click on its text, the dialog does not have the focus. Browsers that know `closedby` need neither of these.
@@ -41,6 +45,17 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
   document.body.append(dialog)
   dialog.showModal()
   return dialog
+}
+
+/**
+ * Sends the focus to what had it before a dialog, or to what has taken its place: lists refresh themselves meanwhile.
+ *
+ * @param {Element | null} before
+ */
+function focusAgain(before) {
+  if (before instanceof HTMLElement && before.isConnected) return before.focus({ preventScroll: true })
+  const key = before?.getAttribute('data-key') ?? null
+  if (key !== null) focusKey([...document.querySelectorAll('dialog')].at(-1) ?? document, key)
 }
 
 /**

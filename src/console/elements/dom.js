@@ -62,9 +62,18 @@ export function show(place, ...children) {
   const focused = document.activeElement
   const key = focused !== null && place.contains(focused) ? focused.getAttribute('data-key') : null
   place.replaceChildren(...present(children))
-  if (key === null) return
-  const again = [...place.querySelectorAll('[data-key]')].find(element => element.getAttribute('data-key') === key)
-  if (again instanceof HTMLElement) again.focus({ preventScroll: true })
+  if (key !== null) focusKey(place, key)
+}
+
+/**
+ * Sends the focus to the element with this `data-key`.
+ *
+ * @param {ParentNode} place
+ * @param {string} key
+ */
+export function focusKey(place, key) {
+  const found = [...place.querySelectorAll('[data-key]')].find(element => element.getAttribute('data-key') === key)
+  if (found instanceof HTMLElement) found.focus({ preventScroll: true })
 }
 
 let timer = 0
