@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, bring, confirm, obstaclesEverywhere, search } from '../support/console.ts'
+import { arrive, bring, choose, confirm, obstaclesEverywhere, search } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* Lists of the page: their order, and the end of several sessions at once. */
@@ -290,5 +290,22 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await page.keyboard.press('Escape')
     await sessions.waitFor({ state: 'detached' })
     t.equal(await focused(), `user ${user}`)
+  })
+
+  t.test('own sessions that could not be loaded can be tried again, also in the other language', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await arrive(fixture, visitor, PERMISSIONS)
+    const failure = { code: 503, message: 'Service unavailable', data: null, success: false }
+    await page.route('**/b/session/tokens', route => route.fulfill({ status: 503, json: failure }))
+    await page.goto(`${fixture.url}/console/#account`)
+    const panel = page.locator('.own-sessions')
+    await panel.locator('[role=alert]', { hasText: 'Service unavailable' }).waitFor()
+    await choose(page, 'zh')
+    t.equal(await panel.locator('.empty').count(), 0, 'it does not claim to be loading')
+    await page.unroute('**/b/session/tokens')
+    await panel.locator('[data-key=retry]').click()
+    await panel.locator('tbody tr').first().waitFor()
+    t.equal(await panel.locator('[role=alert]').textContent(), '')
   })
 })

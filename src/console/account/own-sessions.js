@@ -4,9 +4,9 @@ import { h, notify, show } from '../elements/dom.js'
 import { zone } from '../elements/paging.js'
 import { createSorting } from '../elements/sorting.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
+import { createTrouble } from '../elements/trouble.js'
 import { count, deviceText, duration } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
-import { session } from '../session.js'
+import { t } from '../language/language.js'
 import { byProvider, LISTED, sessionTimes } from '../sessions/times.js'
 
 /**
@@ -19,15 +19,25 @@ export function createOwnSessions() {
   /** @type {OwnSession[] | null} */
   let sessions = null
   const element = h('section', { class: 'panel own-sessions' })
+  let hasFailed = false
+  const trouble = createTrouble(() => void load())
   const sorting = createSorting(draw)
 
   async function load() {
     try {
       sessions = await get('b/session/tokens')
-      draw()
+      hasFailed = false
+      trouble.clear()
     } catch (problem) {
-      if (session.handle !== null) show(element, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
+      hasFailed = true
+      trouble.report(problem)
     }
+    draw()
+  }
+
+  function list() {
+    if (sessions !== null) return sessionTable(sessions, load, sorting)
+    return !hasFailed && h('p', { class: 'empty quiet' }, t('loading'))
   }
 
   function draw() {
@@ -40,7 +50,8 @@ export function createOwnSessions() {
     show(
       element,
       h('header', {}, h('h2', {}, t('my_sessions')), others.length > 0 && endOthers),
-      sessions === null ? h('p', { class: 'empty quiet' }, t('loading')) : sessionTable(sessions, load, sorting),
+      trouble.element,
+      list(),
       sessions?.length === LISTED && h('p', { class: 'cut quiet' }, t('newest_own_sessions', { n: count(LISTED) })),
       h('div', { class: 'pages' }, zone()),
     )
