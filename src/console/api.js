@@ -186,8 +186,10 @@ function settingsOf(response) {
   return response.json()
 }
 
-/** A file as the data of an envelope; a refusal is an envelope itself. */
-const fileOf = async (/** @type {Response} */ response) =>
-  response.headers.get('content-type')?.includes('json')
-    ? envelopeOf(response)
-    : { success: true, data: await response.blob() }
+/** A file as the data of an envelope; a refusal is an envelope itself. What a proxy says in the place of the gateway is neither. */
+async function fileOf(/** @type {Response} */ response) {
+  const type = response.headers.get('content-type') ?? ''
+  if (type.includes('json')) return envelopeOf(response)
+  if (!response.ok || !type.startsWith('text/csv')) throw new Error(`${response.status} ${type} instead of a file`)
+  return { success: true, data: await response.blob() }
+}

@@ -101,6 +101,14 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     await page.locator('#notice', { hasText: 'Service unavailable' }).waitFor()
     t.equal(saved, 0)
     await page.unroute('**/sys/journal/export*')
+    for (const status of [502, 200]) {
+      const proxy = { status, contentType: 'text/html', body: '<h1>a proxy in front of the gateway</h1>' }
+      await page.route('**/sys/journal/export*', route => route.fulfill(proxy))
+      await page.click('[data-key=export]')
+      await page.locator('#notice', { hasText: 'The gateway does not answer' }).waitFor()
+      await page.unroute('**/sys/journal/export*')
+    }
+    t.equal(saved, 0)
     const file = page.waitForEvent('download')
     await page.click('[data-key=export]')
     t.ok(await file, 'it can be tried again')
