@@ -18,9 +18,13 @@ import {
 import { dirname } from 'node:path'
 
 /*
- * Files with secrets in them, which only their owner reads. They are written under another name and put in place when they
+ * Files with secrets in them, which only their owner reads, and other files that must be whole. They are written under another name and put in place when they
  * are on the disk: a reader finds the old text or the new one, whole, and a crash loses neither.
  */
+
+/** Modes of new files; the umask takes from the second one. */
+const SECRET = 0o600
+export const READABLE = 0o666
 
 /**
  * Replaces a file, or creates it. Its owner stays, so that a command run as root does not take it from the gateway. If
@@ -36,14 +40,18 @@ export function replaceFile(path: string, text: string | Buffer, isCurrent = ():
   })
 }
 
-/** Creates a file. `false`, and nothing changed, when it exists: of several processes at once exactly one creates it. */
-export function createFile(path: string, text: string): boolean {
+/**
+ * Creates a file, which only its owner reads unless `mode` says otherwise. `false`, and nothing changed, when it exists: of several
+ * processes at once exactly one creates it.
+ */
+export function createFile(path: string, text: string, mode = SECRET): boolean {
   try {
     // Unlike a rename, a link never replaces a file.
-    return viaTemporary(path, text, temporary => {
+    const putInPlace = (temporary: string): boolean => {
       linkSync(temporary, path)
       return true
-    })
+    }
+    return viaTemporary(path, text, putInPlace, mode)
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw fault
@@ -55,11 +63,12 @@ function viaTemporary(
   path: string,
   text: string | Buffer,
   putInPlace: (temporary: string, descriptor: number) => boolean,
+  mode = SECRET,
 ): boolean {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   let isDone = false
   try {
-    isDone = withDescriptor(openSync(temporary, 'wx', 0o600), descriptor => {
+    isDone = withDescriptor(openSync(temporary, 'wx', mode), descriptor => {
       writeFileSync(descriptor, text)
       fsyncSync(descriptor)
       return putInPlace(temporary, descriptor)

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { createFile } from '../base/durable-file.ts'
+import { createFile, READABLE } from '../base/durable-file.ts'
 import { packageVersion } from '../base/package-version.ts'
 import { isRunning } from '../process/control.ts'
 import { labelOf } from '../settings/notation/yaml.ts'
@@ -37,7 +37,7 @@ gateway that runs there already takes the configuration with \`dualgate reload\`
     for (const [name, text] of files()) {
       const path = join(root, name)
       mkdirSync(dirname(path), { recursive: true })
-      report(path, writeNew(path, text))
+      report(path, createFile(path, text, READABLE))
     }
     const secrets = join(root, '.env')
     report(secrets, createFile(secrets, secretsFile(join(root, DATA))))
@@ -59,17 +59,6 @@ const files = (): [name: string, text: string][] => [
   ...CONFIGURATION.map((name): [string, string] => [`config/${name}`, readFileSync(new URL(name, SHIPPED), 'utf8')]),
   ['docker-compose.yml', composeFile(packageVersion())],
 ]
-
-/** `false`, and nothing changed, if there is a file already. */
-function writeNew(path: string, text: string): boolean {
-  try {
-    writeFileSync(path, text, { flag: 'wx' })
-    return true
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw fault
-  }
-}
 
 /** With the secrets that an earlier start has kept: sessions go on, and stored second factors can still be checked. */
 const secretsFile = (

@@ -5,6 +5,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { SECRETS } from '../../src/settings/secrets.ts'
 import { run } from '../support/command-line.ts'
+import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { temporaryFolder } from '../support/image.ts'
 import { startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
@@ -62,6 +63,24 @@ t.test('init replaces nothing', async t => {
     t.match(output, `kept  ${name}, which exists\n`)
   }
 })
+
+t.test(
+  'init leaves no part of a file where the disk was full, and completes it later',
+  { skip: withoutFullDisk },
+  async t => {
+    const folder = temporaryFolder(t, 'init')
+    t.teardown(() => limitFiles('unlimited'))
+    limitFiles(1000)
+    const { code, errors } = await run(folder, ['init'])
+    limitFiles('unlimited')
+    t.equal(code, 1)
+    t.match(errors, 'EFBIG')
+    t.same(filesIn(folder), [])
+    t.equal((await run(folder, ['init'])).code, 0)
+    for (const name of WRITTEN.filter(name => name.startsWith('config/')))
+      t.equal(readFileSync(join(folder, name), 'utf8'), readFileSync(join(ROOT, name), 'utf8'))
+  },
+)
 
 t.test('what init wrote passes the check and starts, in production too', async t => {
   const folder = temporaryFolder(t, 'init')
