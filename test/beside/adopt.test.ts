@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
@@ -11,6 +11,7 @@ import { GOOD_KEY } from '../settings/folder.ts'
 import { call } from '../support/client.ts'
 import { type Outcome, run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
+import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { startGateway } from '../support/process.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis-server.ts'
 import { ROOT } from '../support/root.ts'
@@ -125,6 +126,24 @@ t.test('adopt replaces no file', { skip: withoutRedis }, async t => {
     t.notOk(existsSync(join(root, other === 'config' ? 'config/gateway.yaml' : other)), 'nor is the other written')
   }
 })
+
+t.test(
+  'adopt writes both files or none, also where the disk is full in between',
+  { skip: withoutRedis || withoutFullDisk },
+  async t => {
+    const { folder } = await familyService(t)
+    await adopt(folder, 'first')
+    t.teardown(() => limitFiles('unlimited'))
+    limitFiles(statSync(join(folder, 'first/.env')).size)
+    const { code, errors } = await adopt(folder, 'second')
+    limitFiles('unlimited')
+    t.equal(code, 1)
+    t.match(errors, 'EFBIG')
+    t.same(readdirSync(join(folder, 'second')), ['config'])
+    t.same(readdirSync(join(folder, 'second/config')), [])
+    t.equal((await adopt(folder, 'second')).code, 0)
+  },
+)
 
 t.test('a session of the adopted service passes the gateway that adopt configured', { skip: withoutRedis }, async t => {
   const { folder, tokens, server, set } = await familyService(t)

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
-import { createFile } from '../../base/durable-file.ts'
+import { createFile, READABLE } from '../../base/durable-file.ts'
 import { createLog } from '../../base/log/log.ts'
 import { plain } from '../../base/log/terminal-line.ts'
 import { Unavailable } from '../../base/refusal.ts'
@@ -95,8 +95,14 @@ function write(plan: Plan, root: string, terminal: Terminal): void {
     )
   const [yaml, env] = [configurationOf(plan), secretsOf(plan)]
   mkdirSync(dirname(configuration), { recursive: true })
-  if (!createFile(secrets, env)) throw new CommandError(`${labelOf(secrets, cwd)} exists, so nothing was written`)
-  writeFileSync(configuration, yaml, { flag: 'wx' })
+  const appeared = (file: string) => new CommandError(`${labelOf(file, cwd)} exists, so nothing was written`)
+  if (!createFile(secrets, env)) throw appeared(secrets)
+  try {
+    if (!createFile(configuration, yaml, READABLE)) throw appeared(configuration)
+  } catch (fault) {
+    rmSync(secrets)
+    throw fault
+  }
   const program = programOf(terminal)
   const there = root === cwd ? '' : `cd ${labelOf(root, cwd)} && `
   say(output, `wrote ${labelOf(configuration, cwd)}`, `wrote ${labelOf(secrets, cwd)}, with the secrets`)
