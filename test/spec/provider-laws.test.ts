@@ -232,7 +232,7 @@ onEveryStore(
   },
 )
 
-t.test('a store that fails between the ticket of a step and the way to it is told to the user in a page', async t => {
+t.test('a store that fails between the ticket of a step and the way to it is shown to the user in a page', async t => {
   const gateway = await openProviderGateway(t, {
     provider: { second_factor: 'own' },
     config: { login: { second_factor: { for: 'all' } } },
