@@ -86,7 +86,8 @@ class CookiesOfRequest implements CookieCredential {
     const cookies = this.#cookies
     if (!cookies.sides.has(type)) return null
     const { token, count } = cookies.read(this.#header, type)
-    if (count > 1) throw new Refusal('COOKIE_TWICE', { params: { name: cookies.name(type) } })
+    const name = cookies.name(type)
+    if (count > 1) throw new Refusal('COOKIE_TWICE', { params: { name }, data: { cookie: name } })
     return token
   }
 

@@ -173,6 +173,22 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
+t.test('of two session cookies the sign-in says what to delete', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  const fixture = await openFixture(t, { config: { browser: { business: 'on', secure: 'off' } } })
+  const { page } = await visit(t, { locale: 'en-US' })
+  const { hostname } = new URL(fixture.url)
+  await page.context().addCookies([{ name: 'dualgate-b', value: 'x', domain: hostname, path: '/sign-in' }])
+  await signIn(fixture, page, () => page.goto(`${fixture.url}/sign-in/b/`))
+  const fault = page.locator('.fault', { hasText: 'two cookies of this site' })
+  await fault.waitFor()
+  await page.reload()
+  await fault.waitFor()
+  await page.context().clearCookies()
+  await signIn(fixture, page, () => page.reload())
+  await page.waitForURL(/\/console\/$/)
+})
+
 t.test(
   'a required second factor is set up at the sign-in page, and required from then on',
   { skip: withoutBrowser },

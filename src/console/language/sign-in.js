@@ -20,6 +20,8 @@ export const en = {
   signed_out: 'You are signed out.',
   cookie_not_kept:
     'You have signed in, but the browser did not keep the cookie. Allow cookies for this site, and open it over HTTPS.',
+  cookie_twice:
+    'The browser has two cookies of this site for one session, and it is not known which is meant. Delete the cookies of this site, then sign in again.',
   sign_in_to_continue: 'Sign in to continue',
   signs_in_elsewhere: 'You cannot sign in on this page. Use the sign-in of the application that you want to open.',
   or: 'or',
@@ -76,6 +78,7 @@ export const zh = {
   'because_provider-logout': '您已在公司统一登录系统中退出。',
   signed_out: '您已退出登录。',
   cookie_not_kept: '登录成功，但浏览器没有保存 Cookie。请允许本站使用 Cookie，并通过 HTTPS 访问。',
+  cookie_twice: '浏览器中有本站的两个会话 Cookie，无法确定使用哪一个。请清除本站的 Cookie，然后重新登录。',
   sign_in_to_continue: '请登录后继续',
   signs_in_elsewhere: '此页面不提供登录，请使用您要打开的应用的登录页面。',
   or: '或',

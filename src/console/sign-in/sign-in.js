@@ -98,8 +98,10 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
   /** @param {{ token?: string, wrong_codes?: number }} signedIn Without a token if a cookie keeps it, as far as the browser does. */
   async function finish({ token, wrong_codes }) {
     if (token !== undefined) begin(token, wrong_codes)
-    else await resume(wrong_codes)
-    if (session.handle === null) return restart('cookie_not_kept')
+    else {
+      const reason = await resume(wrong_codes)
+      if (session.handle === null) return restart(reason ?? 'cookie_not_kept')
+    }
     done()
   }
 
@@ -127,6 +129,7 @@ export async function resume(wrongCodes) {
     // The account of the cookie is disabled. Another user may sign in.
     if (problem instanceof CallError && problem.code === 403) return 'failed_disabled'
     if (!(problem instanceof CallError) || problem.code !== 401) throw problem
+    if (problem.data?.cookie !== undefined) return 'cookie_twice'
     return problem.data?.ended === undefined ? null : endedText(problem.data.ended)
   }
 }
