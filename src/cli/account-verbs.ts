@@ -127,7 +127,7 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
     nickname,
     service ? SERVICE : '',
   ])
-  say(output, ...tableOf([['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME', 'KIND'], ...rows]))
+  say(output, tableOf([['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME', 'KIND'], ...rows]).join('\n'))
   return null
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { tableOf } from '../../src/cli/table.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { NPM_START } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
@@ -31,6 +32,12 @@ async function withoutReader(folder: string, words: string[]) {
   const errors = await text(child.stderr!)
   return { code: (await exit)[0], errors }
 }
+
+t.test('a list may have more lines than a call has arguments', async t => {
+  const lines = tableOf([['NAME', 'ID'], ...Array.from({ length: 200_000 }, (_, i) => [`name ${i}`, String(i)])])
+  t.equal(lines.length, 200_001)
+  t.same([lines[0], lines.at(-1)], ['NAME         ID', 'name 199999  199999'])
+})
 
 t.test('a command fails with one sentence when its output cannot be written', async t => {
   const folder = shippedFolder(t)
