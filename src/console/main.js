@@ -1,6 +1,6 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress, onAddress } from './address.js'
-import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
+import { CallError, get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
@@ -124,12 +124,30 @@ const showTop = (/** @type {import('./pages.js').PageName} */ name) =>
 
 async function signOut() {
   if (settings.has_providers) return openSignOut()
-  const ended = endSession().catch(() => {})
-  // Even if the request fails. What is answered to the page meanwhile is about a session that it no longer has.
+  const ended = endSession()
+  const left = { ...session }
+  // What is answered to the page meanwhile is about a session that it no longer has.
   forget()
   open(showLoading)
-  await ended
+  try {
+    await ended
+  } catch (problem) {
+    // A cookie that keeps the session is still there.
+    if (!(problem instanceof CallError && problem.code === 401)) return signOutAgain(problem, left)
+  }
   signIn('signed_out')
+}
+
+/**
+ * @param {unknown} problem Why the gateway has not confirmed a sign-out.
+ * @param {typeof session} left The session.
+ */
+function signOutAgain(problem, left) {
+  const again = () => {
+    Object.assign(session, left)
+    void signOut()
+  }
+  open(() => showFault(`${faultText(problem)} ${t('not_signed_out')}`, again))
 }
 
 /** As a form, which leads on to the provider of the session. */

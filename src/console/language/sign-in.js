@@ -18,6 +18,7 @@ export const en = {
   'because_logged-out': 'You have signed out.',
   'because_provider-logout': 'You have signed out at your company.',
   signed_out: 'You are signed out.',
+  not_signed_out: 'You may still be signed in.',
   cookie_not_kept:
     'You have signed in, but the browser did not keep the cookie. Allow cookies for this site, and open it over HTTPS.',
   cookie_twice:
@@ -77,6 +78,7 @@ export const zh = {
   'because_logged-out': '您已退出登录。',
   'because_provider-logout': '您已在公司统一登录系统中退出。',
   signed_out: '您已退出登录。',
+  not_signed_out: '您可能仍处于登录状态。',
   cookie_not_kept: '登录成功，但浏览器没有保存 Cookie。请允许本站使用 Cookie，并通过 HTTPS 访问。',
   cookie_twice: '浏览器中有本站的两个会话 Cookie，无法确定使用哪一个。请清除本站的 Cookie，然后重新登录。',
   sign_in_to_continue: '请登录后继续',
