@@ -258,6 +258,28 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('a password that is shown once stays when the user goes back, and when the session ends', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const administrator = await add({ roles: ['SUPER_ADMIN'] })
+    await signIn(fixture, visitor, administrator.username, PASSWORD)
+    await openPage(page, 'account')
+    await openPage(page, 'accounts')
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', someone())
+    await confirm(page)
+    const password = await page.locator('dialog .secret code').textContent()
+    await page.goBack()
+    await page.waitForSelector('main.account')
+    t.equal(await page.locator('dialog .secret code').textContent(), password)
+    await fixture.gateway.sides.business.kickout(administrator.id)
+    await page.goForward()
+    await page.waitForSelector('.sign-in')
+    t.equal(await page.locator('dialog .secret code').textContent(), password)
+    await keep(page)
+    t.ok(await page.isVisible('.sign-in'))
+  })
+
   t.test('administrators of the B side add, edit, reset and remove accounts of the C side', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -77,9 +77,10 @@ export function openForms(title) {
   }
 }
 
-/** Closes every open dialog, because the page behind it has changed. */
+/** Closes the open dialogs, because the page behind them has changed; but not what is shown for the only time. */
 export function closeDialogs() {
-  for (const dialog of document.querySelectorAll('dialog')) dialog.close()
+  for (const dialog of document.querySelectorAll('dialog'))
+    if (dialog.getAttribute('closedby') !== 'none') dialog.close()
 }
 
 /**
