@@ -18,8 +18,8 @@ import {
 import { dirname } from 'node:path'
 
 /*
- * Files with secrets in them, which only their owner reads, and other files that must be whole. They are written under another name and put in place when they
- * are on the disk: a reader finds the old text or the new one, whole, and a crash loses neither.
+ * Files with secrets in them, which only their owner reads, and other files that must be whole. They are written under another
+ * name and put in place when they are on the disk: a reader finds the old text or the new one, whole, and a crash loses neither.
  */
 
 /** Modes of new files; the umask takes from the second one. */
