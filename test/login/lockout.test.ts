@@ -347,3 +347,14 @@ t.test('a right password is refused like a wrong one if its address reaches the 
   t.equal(await reason, 'TOO_MANY_ATTEMPTS')
   t.same(await fixture.store.sessions.tokens('BUSINESS', 'id-admin'), [])
 })
+
+t.test('the failures of an address are forgotten as soon where the clock is set back', async t => {
+  const fixture = await openLoginFixture({ lockout: { address_failures: 3, address_window: 60_000 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 3; i++) await fixture.attempt(`name-${i}`, 'wrong')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+  fixture.time.now -= 3_600_000
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  for (let i = 0; i < 3; i++) t.equal(await fixture.attempt(`name-${i}`, 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+})

@@ -102,3 +102,15 @@ t.test('an attempt over the limit does not consume its captcha', async t => {
   fixture.time.now += 60_000
   t.ok(await fixture.login.login(request))
 })
+
+t.test('a window lasts no longer where the clock is set back', async t => {
+  const fixture = await openLoginFixture({ rateLimit: { captcha: 100, login: 2, window: 60_000 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 2; i++) await fixture.attempt('admin', PASSWORD)
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+  fixture.time.now -= 3_600_000
+  for (let i = 0; i < 2; i++) t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+  fixture.time.now += 60_000
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})

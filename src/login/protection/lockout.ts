@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Refusal } from '../../base/refusal.ts'
 import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 import type { Origin, Publish } from '../../event/event.ts'
+import { createAttemptWindows } from './attempt-windows.ts'
 import { createAttemptsInFlight } from './attempts-in-flight.ts'
 import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './lockout-counters.ts'
 import { tooMany } from './login-rate-limit.ts'
@@ -69,13 +70,14 @@ function createAddressFailures(
 ): Pick<Lockout, 'checkAddress' | 'failedFrom' | 'wrongKeysFrom'> {
   const { side, attempts, settings, clock } = options
   const { failuresFrom } = countersOf(side.type)
+  const windows = createAttemptWindows(attempts, clock)
   const createChecks = (reason: 'TOO_MANY_ATTEMPTS' | 'TOO_MANY_WRONG_KEYS') => ({
     async check(address: string): Promise<void> {
-      const found = await attempts.read(failuresFrom(address))
+      const found = await windows.read(failuresFrom(address), settings.address_window)
       if (found !== null && found.count >= settings.address_failures) throw tooMany(reason, found.resetsAt, clock)
     },
     async count(address: string): Promise<void> {
-      const { count, resetsAt } = await attempts.count(failuresFrom(address), settings.address_window)
+      const { count, resetsAt } = await windows.count(failuresFrom(address), settings.address_window)
       if (count > settings.address_failures) throw tooMany(reason, resetsAt, clock)
     },
   })

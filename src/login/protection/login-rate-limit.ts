@@ -2,6 +2,7 @@ import { type Clock, secondsUntil } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore } from '../../store/store.ts'
+import { createAttemptWindows } from './attempt-windows.ts'
 import { networkOf, siteOf } from './network.ts'
 
 export interface RateLimits {
@@ -29,15 +30,16 @@ export type RateLimit = (what: Limited, address: string) => Promise<void>
 
 export function createRateLimit(
   type: LoginType,
-  attempts: Pick<AttemptStore, 'count'>,
+  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear'>,
   limits: RateLimits | 'off',
   clock: Clock,
 ): RateLimit {
   if (limits === 'off') return async () => {}
 
   const { window } = limits
+  const windows = createAttemptWindows(attempts, clock)
   async function count(what: Limited, from: string, limit: number): Promise<void> {
-    const { count, resetsAt } = await attempts.count(`rate:${what}:${type}:${from}`, window)
+    const { count, resetsAt } = await windows.count(`rate:${what}:${type}:${from}`, window)
     if (count > limit) throw tooMany('TOO_MANY_ATTEMPTS', resetsAt, clock)
   }
 
