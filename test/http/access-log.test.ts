@@ -113,6 +113,24 @@ t.test('lines of the access log', async t => {
     )
   })
 
+  t.test('are there for what is no request', async t => {
+    for (const [sent, status, refused] of [
+      ['nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+      ['CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
+      [`GET / HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
+      ['POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400, 'BAD_REQUEST'],
+    ] as const) {
+      let answer = ''
+      const [line] = await logged(1, async () => {
+        answer = await callRaw(fixture.url, sent)
+      })
+      const { trace_id } = JSON.parse(answer.slice(answer.indexOf('{')))
+      t.match(line, { status, refused, trace_id, bytes: answer.length, ip: '127.0.0.1' })
+    }
+    const { text } = await call(fixture.internal, { path: '/metrics' })
+    t.match(text, /dualgate_refusals_total\{reason="HEADERS_TOO_LARGE"\} 1\n/)
+  })
+
   t.test('have the user agent, shortened and without what could control a terminal', async t => {
     const path = '/api/v1/c/x'
     for (const [sent, expected] of [

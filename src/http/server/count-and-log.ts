@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createLineWriter, type Logger, quoted } from '../../base/log/log.ts'
 import type { Verdict } from '../../gate/rules.ts'
@@ -19,9 +20,10 @@ export interface Observer {
   accessLog: Logger | null
 }
 
+export type Observation = ReturnType<typeof createObservation>
+
 /** Counts and logs the requests of a listener. */
-export function observe(app: FastifyInstance, observer: Observer): void {
-  const { answered, closed } = createObservation(observer)
+export function observe(app: FastifyInstance, { answered, closed }: Pick<Observation, 'answered' | 'closed'>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.raw.on('close', () => closed(request, reply))
     done()
@@ -60,6 +62,15 @@ export function createObservation({ requests, counter, accessLog }: Observer) {
         raw.statusCode = FAILURES.CLIENT_LEFT.code
       }
       observe(request, reply, isBegun)
+    },
+    /** What is no request to any hook was refused: only its connection is known. */
+    unparsable(socket: Socket, { traceId, status, reason }: { traceId: string; status: number; reason: string }): void {
+      counter.refused(reason)
+      const { remoteAddress: ip } = socket
+      writeLine?.(
+        `,"trace_id":${quoted(traceId)},"status":${status},"refused":${quoted(reason)},"bytes":${sentBytes(socket)}` +
+          (ip === undefined ? '' : `,"ip":${quoted(ip)}`),
+      )
     },
   }
 }

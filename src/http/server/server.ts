@@ -11,7 +11,7 @@ import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/connection-limits.ts'
 import { SlowClients, type SlowLimits } from './connection/slow-clients.ts'
-import { type Observer, observe } from './count-and-log.ts'
+import { createObservation, type Observer, observe } from './count-and-log.ts'
 import { createErrorHandler, type Envelopes, type ErrorHandlerOptions } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
 import { removePorts } from './forwarded-addresses.ts'
@@ -77,7 +77,8 @@ export function createServer({
   answerSignedOut,
 }: ServerOptions): FastifyInstance {
   const onError = createErrorHandler(envelopes, { answerSignedOut })
-  const unparsable = createUnparsable(envelopes)
+  const observation = observer === null ? null : createObservation(observer)
+  const unparsable = createUnparsable(envelopes, observation)
   const app = fastify({
     ...FIXED,
     ...transportOf(timeouts, certificate, hasWebSockets),
@@ -96,7 +97,7 @@ export function createServer({
   endSlowClients(app, { limit: timeouts.body, minRate, isPressed, onSlow: onClosed })
   logLazily(app.log)
   decorateRequests(app)
-  if (observer !== null) observe(app, observer)
+  if (observation !== null) observe(app, observation)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     removePorts(request.raw)

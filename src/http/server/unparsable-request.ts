@@ -4,7 +4,9 @@ import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import { METHODS } from './ambiguous-request.ts'
 import { connectionOf } from './connection/connection.ts'
 import { closeWithLinger } from './connection/linger.ts'
+import type { Observation } from './count-and-log.ts'
 import type { Envelopes } from './envelope.ts'
+import type { Failure } from './failure-texts.ts'
 import { newTraceId } from './trace.ts'
 
 const PARSER_REASONS: Readonly<Record<string, RefusalReason>> = {
@@ -16,11 +18,15 @@ const PARSER_REASONS: Readonly<Record<string, RefusalReason>> = {
  * Invalid HTTP and CONNECT never reach a hook. They are answered with the same envelope, after the answers to earlier
  * requests on the connection, which is then closed.
  */
-export function createUnparsable(envelopes: Envelopes) {
+export function createUnparsable(envelopes: Envelopes, observation: Pick<Observation, 'unparsable'> | null) {
   function refuse(refusal: Refusal, socket: Socket): void {
     const answer = (): void => {
       if (!socket.writable) return
-      socket.write(messageOf(envelopes, refusal))
+      const traceId = newTraceId()
+      const { status, reason, body } = envelopes.failure(traceId, refusal)
+      socket.write(messageOf(traceId, status, reason, JSON.stringify(body)))
+      // Browsers open connections ahead of their requests.
+      if (socket.bytesRead > 0) observation?.unparsable(socket, { traceId, status, reason })
       closeWithLinger(socket)
     }
     const connection = connectionOf(socket)
@@ -47,10 +53,7 @@ export function createUnparsable(envelopes: Envelopes) {
 const refusalOf = ({ code = '' }: Error & { code?: string }): Refusal =>
   new Refusal(PARSER_REASONS[code] ?? 'BAD_REQUEST', { params: { fault: 'not valid HTTP/1.1' } })
 
-function messageOf(envelopes: Envelopes, refusal: Refusal): string {
-  const traceId = newTraceId()
-  const { status, reason, body } = envelopes.failure(traceId, refusal)
-  const text = JSON.stringify(body)
+function messageOf(traceId: string, status: number, reason: Failure, text: string): string {
   const head = [
     `HTTP/1.1 ${status} ${reason}`,
     'content-type: application/json; charset=utf-8',
