@@ -1,7 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
 import type { HttpTarget } from './targets.ts'
 import type { Upstream } from './upstream.ts'
-import { isTimeout } from './wire/connection.ts'
+import { BodyNotRead, isTimeout } from './wire/connection.ts'
 import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 import { UnwritableRequest } from './wire/write-request-head.ts'
@@ -100,8 +100,9 @@ export function refusalOf(error: Error, fault: Error): Refusal {
   return new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause: fault })
 }
 
-/** Reasons that end a request without a failure of the target. */
+/** Reasons that end a request without a failure of the target. By those of bodies, one client could have all targets ejected. */
 const isOurs = (error: Error): boolean =>
+  error instanceof BodyNotRead ||
   error instanceof ClientLeft ||
   error instanceof SessionEnded ||
   error instanceof Refusal ||

@@ -183,3 +183,25 @@ t.test('if every backend fails, all are tried, and the first healthy one is used
   t.equal(await ask(), 200)
   t.ok(fixture.log.some(line => line.msg === 'target returned' && line.target === targets[1]))
 })
+
+t.test('a client whose large bodies are refused before they are read has no target ejected', async t => {
+  const patient = new Patient()
+  await patient.start()
+  const fixture = await openForwardFixture({ upstreams: [{ target: `http://127.0.0.1:${patient.port}` }] })
+  t.teardown(async () => {
+    await fixture.close()
+    await patient.die()
+  })
+  patient.answer = socket => {
+    socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    socket.destroySoon()
+  }
+  const request = { path: C, token: TOKEN.consumer }
+  for (let i = 0; i < 2 * FAILURES; i++) {
+    const { status } = await call(fixture.url, { ...request, method: 'PUT', body: Buffer.alloc(20_000_000) })
+    t.ok(status === 413 || status === 502, 'what the system had received of the answer may be lost')
+  }
+  t.notOk(fixture.log.some(line => line.msg === 'target ejected'))
+  patient.answer = Patient.good
+  t.equal((await call(fixture.url, request)).status, 200)
+})

@@ -13,6 +13,20 @@ class ResponseTimeout extends Error {
   }
 }
 
+/**
+ * A target that stopped reading the body of a request. It may have answered before, as to refuse the body: what the system has received
+ * of an answer is lost when a write fails.
+ */
+export class BodyNotRead extends Error {
+  constructor(cause: Error) {
+    super('the target closed the connection before it had read the body', { cause })
+    this.name = 'BodyNotRead'
+  }
+}
+
+const isClosedForWriting = ({ syscall, code }: NodeJS.ErrnoException): boolean =>
+  syscall === 'write' && (code === 'EPIPE' || code === 'ECONNRESET')
+
 /** Whether a target failed by being too slow. */
 export const isTimeout = (error: Error): boolean =>
   error instanceof ConnectTimeout ||
@@ -151,7 +165,10 @@ export class Connection implements Link {
     }
   }
 
-  #onError = (error: Error): void => this.#endByTarget(error)
+  #onError = (error: NodeJS.ErrnoException): void => {
+    const isUnread = isClosedForWriting(error) && this.#reader.awaitsHead && (this.#request?.body ?? null) !== null
+    this.#endByTarget(isUnread ? new BodyNotRead(error) : error)
+  }
 
   #onClose = (): void => this.#endByTarget(new Error('closed'))
 
