@@ -104,6 +104,16 @@ withEveryStore(t, async (t, fixture) => {
     })
   })
 
+  await t.test('what guards an own route is told from the gate', async t => {
+    const admin = await fixture.signIn()
+    const own = ['GET', '/api/v1/b/account']
+    t.match((await explain(fixture, own, admin)).rows, { decision: /^allowed by the gate; the route itself checks/ })
+    const { key } = await makeOwnKey(fixture, admin, {})
+    t.equal((await fixture.get(own[1]!, key)).json().code, 403)
+    t.match((await explain(fixture, own, key)).rows, { decision: /^refused: NOT_FOR_KEYS \(403\)/ })
+    t.match((await explain(fixture, ['GET', '/api/v1/public/b/captcha'], key)).rows, { decision: 'allowed' })
+  })
+
   await t.test('ambiguous paths and unknown ones are explained as without --live', async t => {
     t.match((await explain(fixture, ['GET', '/api/v1/c/../x'])).rows, { refused: 'BAD_PATH: a dot segment' })
     const { rows } = await explain(fixture, ['GET', '/nowhere'])

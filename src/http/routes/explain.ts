@@ -199,11 +199,14 @@ async function decisionRows(
   const network = address === null ? null : networkOf(address)
   const rules = pathRulesOf(settings, PROFILES[settings.profile])
   try {
-    await decide(
+    const session = await decide(
       { ...request, upstream: upstream && uncounted(upstream), network, onAdmitted: () => undefined },
       { rules, sides: gateSides, permissions },
     )
-    return [['decision', 'allowed']]
+    if (upstream !== null || session === null) return [['decision', 'allowed']]
+    // What the guards of its own routes say (http/server/guards.ts).
+    if (session.key !== undefined) throw new Refusal('NOT_FOR_KEYS')
+    return [['decision', 'allowed by the gate; the route itself checks the permission that it needs, if any']]
   } catch (fault) {
     const refusal = refusalOf(fault)
     const { code, message } = envelopes.failure('', refusal).body
