@@ -104,7 +104,7 @@ withEveryStore(t, async (t, fixture) => {
     })
   })
 
-  await t.test('what guards an own route is told from the gate', async t => {
+  await t.test('an own route refuses keys, and checks permissions itself', async t => {
     const admin = await fixture.signIn()
     const own = ['GET', '/api/v1/b/account']
     t.match((await explain(fixture, own, admin)).rows, { decision: /^allowed by the gate; the route itself checks/ })
