@@ -245,6 +245,18 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     }
   })
 
+  t.test('beside a side that cannot be loaded stand no number and no pages of the other side', async t => {
+    const { page, ...visitor } = await visit(t)
+    await signIn(fixture, { page, ...visitor })
+    await openPage(page, 'accounts')
+    await page.locator('.pages', { hasText: 'Page 1 of ' }).waitFor()
+    await page.route('**/client/account/page*', route => route.abort())
+    await page.click('.sides .CONSUMER')
+    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+    t.equal(await page.locator('.panel header [role=status]').textContent(), '')
+    t.equal(await page.locator('.pages > *').count(), 0)
+  })
+
   t.test('users who can only see accounts are offered no change', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -411,6 +411,18 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     }
   })
 
+  t.test('beside a side that cannot be loaded stand no number and no pages of the other side', async t => {
+    const { page, ...visitor } = await visit(t)
+    await signIn(fixture, { page, ...visitor })
+    await openPage(page, 'keys')
+    await page.locator('.pages', { hasText: 'Page 1 of ' }).waitFor()
+    await page.route('**/client/key/page*', route => route.abort())
+    await page.click('.sides .CONSUMER')
+    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+    t.equal(await page.locator('.panel header [role=status]').textContent(), '')
+    t.equal(await page.locator('.pages > *').count(), 0)
+  })
+
   t.test('on a narrow telephone all pages are reached, in both languages', async t => {
     const visitor = await visit(t)
     const { page } = visitor

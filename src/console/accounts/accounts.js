@@ -61,8 +61,11 @@ function createList() {
 
   function fill() {
     const page = paged.page()
-    if (page === null) return show(list, h('p', { class: 'empty quiet' }, t('loading')))
-    found.textContent = t('found_accounts', { n: count(page.total) })
+    found.textContent = page === null ? '' : t('found_accounts', { n: count(page.total) })
+    if (page === null) {
+      show(list, h('p', { class: 'empty quiet' }, t('loading')))
+      return show(pages)
+    }
     show(list, page.records.length === 0 ? nothing(query) : listed(page))
     show(pages, turning(page, query.size, request))
   }

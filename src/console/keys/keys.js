@@ -55,11 +55,11 @@ function createList() {
 
   function fill() {
     const page = paged.page()
+    found.textContent = page === null ? '' : t('keys_found', { n: count(page.total) })
     if (page === null) {
       show(list, h('p', { class: 'empty quiet' }, t('loading')))
       return show(pages)
     }
-    found.textContent = t('keys_found', { n: count(page.total) })
     show(list, page.records.length === 0 ? nothing(query) : keyTable(page.records, side(), page.pages === 1 && sorting))
     show(pages, turning(page, query.size, paged.request))
   }
