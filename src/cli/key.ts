@@ -2,6 +2,7 @@ import type { Account } from '../account/source.ts'
 import type { FactorsOfSide } from '../account/stored-factors.ts'
 import { DAY, systemClock } from '../base/clock.ts'
 import { plain } from '../base/log/terminal-line.ts'
+import { Refusal } from '../base/refusal.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys, type Keys, type ListedKey } from '../key/keys.ts'
 import { readWanted } from '../key/own-keys.ts'
@@ -139,7 +140,7 @@ async function add({ settings, type, keys, find }: Place, { words, values }: Wri
 }
 
 async function list({ type, keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {
-  const found = words.length === 0 ? await all(keys) : await keys.of((await find(words[0]!)).id)
+  const found = words.length === 0 ? await all(keys) : await keysUnder(words[0]!, { keys, find })
   const rows = found.map(key => [
     key.id,
     hintOf(type, key.id),
@@ -149,6 +150,18 @@ async function list({ type, keys, find }: Place, { words }: Written, { output }:
     key.usedAt === null ? 'never' : dayOf(key.usedAt),
   ])
   for (const line of tableOf([['ID', 'BEGINS', 'OWNER', 'NAME', 'ENDS', 'LAST USED'], ...rows])) say(output, line)
+}
+
+/** The keys of the account with a name; without such an account those whose owner had the name when they were made. */
+async function keysUnder(username: string, { keys, find }: Pick<Place, 'keys' | 'find'>): Promise<ListedKey[]> {
+  try {
+    return await keys.of((await find(username)).id)
+  } catch (fault) {
+    if (!(fault instanceof CommandError)) throw fault
+    const left = (await all(keys)).filter(key => key.username === username)
+    if (left.length === 0) throw fault
+    return left
+  }
 }
 
 async function all(keys: Keys): Promise<ListedKey[]> {
@@ -164,7 +177,8 @@ const dayOf = (timestamp: number): string => new Date(timestamp).toISOString().s
 
 async function revoke({ keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {
   const [username, id] = words as [string, string]
-  const owner = await find(username)
-  await keys.revoke(owner.id, id, { by: BY_COMMAND_LINE })
-  say(output, `revoked key ${plain(id)} of ${owner.username}`)
+  const key = (await keysUnder(username, { keys, find })).find(key => key.id === id)
+  if (key === undefined) throw new Refusal('NO_SUCH_KEY')
+  await keys.revoke(key.owner, id, { by: BY_COMMAND_LINE })
+  say(output, `revoked key ${plain(id)} of ${plain(username)}`)
 }

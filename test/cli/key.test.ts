@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { asKey, makeKey } from '../../src/token/key-form.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
 import { ADMIN, type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
@@ -168,6 +168,22 @@ withEveryStore(
         t.match(answer, { code: 1, output: '', errors }, words.join(' '))
       }
       t.equal((await dualgate('key', 'list')).output, before)
+    })
+
+    t.test('a key whose account is gone is found by the name that the list has, and revoked', async t => {
+      const { name } = await addRobot()
+      const id = (await addKey(name)).slice(4, 16)
+      writeFileSync(join(fixture.folder, 'others.yaml'), 'accounts: []')
+      const config = parse(readFileSync(join(fixture.folder, 'gateway.yaml'), 'utf8'))
+      const accounts = { kind: 'file', path: 'others.yaml' }
+      writeFileSync(join(fixture.folder, 'without.yaml'), stringify({ ...config, accounts }))
+      const without = (...words: string[]) => run(fixture.folder, ['key', ...words, '--config', 'without.yaml'])
+      t.match(await without('list'), { code: 0, output: new RegExp(`^${id} .* ${name} `, 'm') })
+      t.match(await without('list', name), { code: 0, output: new RegExp(`^ID .*\\n${id} .*\\n$`), errors: '' })
+      const other = makeKey('BUSINESS').id
+      t.match(await without('revoke', name, other), { code: 1, errors: /Not a key of this user/ })
+      t.same(await without('revoke', name, id), { code: 0, output: `revoked key ${id} of ${name}\n`, errors: '' })
+      t.match(await without('revoke', name, id), { code: 1, output: '', errors: `there is no account ${name}` })
     })
 
     t.test('an account has as many keys as the settings allow', async t => {
