@@ -7,7 +7,7 @@ import { labelOf } from '../settings/notation/yaml.ts'
 import { keptSecret, SECRETS } from '../settings/secrets.ts'
 import type { Command } from './command.ts'
 import { composeFile, tarballOf } from './compose-file.ts'
-import { programOf, say, UsageError } from './terminal.ts'
+import { programOf, say, shellWord, UsageError } from './terminal.ts'
 
 /** The shipped configuration; `gateway.yaml` names its schema for editors. */
 const SHIPPED = new URL('../../config/', import.meta.url)
@@ -50,7 +50,7 @@ gateway that runs there already takes the configuration with \`dualgate reload\`
         `docker-compose.yml needs ${labelOf(tarball, cwd)}: \`npm pack\` in a clone of the repository makes it`,
       )
     say(output, `next: name your backends in ${labelOf(join(root, 'config/upstreams.yaml'), cwd)}`)
-    say(output, `then: ${root === cwd ? '' : `cd ${folder} && `}${program} check && ${program} ${last}`)
+    say(output, `then: ${root === cwd ? '' : `cd ${shellWord(folder)} && `}${program} check && ${program} ${last}`)
     return 0
   },
 }

@@ -54,6 +54,10 @@ export function writeFaultsOf({ output, errors }: Terminal): ReadonlyMap<NodeJS.
 export const programOf = ({ environment, cwd }: Terminal): string =>
   environment.npm_command === 'exec' ? `npx ${packageForNpx(cwd)}` : 'dualgate'
 
+/** A path as one word of a command that the user is to type. */
+export const shellWord = (path: string): string =>
+  /^[\w./:@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+
 /** A usage error. Its message describes the fault of the command line. */
 export class UsageError extends Error {}
 

@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
@@ -47,6 +48,16 @@ t.test('the secrets of init are valid, and others each time', async t => {
     t.equal(faultOf(a![variable]!), null)
     t.not(a![variable], b![variable])
     t.notMatch(output, b![variable]!)
+  }
+})
+
+t.test('init names a folder of any name so that a shell finds it', async t => {
+  const folder = temporaryFolder(t, 'init')
+  for (const name of ['a b', "it's; echo $HOME", '数据']) {
+    const { output } = await run(folder, ['init', name])
+    const [, command] = /^then: (cd .*) && dualgate check && /m.exec(output)!
+    const found = execFileSync('sh', ['-c', `${command} && pwd`], { cwd: folder, encoding: 'utf8' })
+    t.equal(found, `${realpathSync(join(folder, name))}\n`)
   }
 })
 

@@ -9,7 +9,7 @@ import { labelOf } from '../../settings/notation/yaml.ts'
 import { type Survey, surveyRedis } from '../../store/redis/survey.ts'
 import { probeHashSource } from '../check-connect.ts'
 import type { Command } from '../command.ts'
-import { CommandError, programOf, say, type Terminal, UsageError } from '../terminal.ts'
+import { CommandError, programOf, say, shellWord, type Terminal, UsageError } from '../terminal.ts'
 import { configurationOf, secretsOf } from './configuration.ts'
 import { queriesFor } from './database.ts'
 import { findingsOf } from './findings.ts'
@@ -104,7 +104,7 @@ function write(plan: Plan, root: string, terminal: Terminal): void {
     throw fault
   }
   const program = programOf(terminal)
-  const there = root === cwd ? '' : `cd ${labelOf(root, cwd)} && `
+  const there = root === cwd ? '' : `cd ${shellWord(labelOf(root, cwd))} && `
   say(output, `wrote ${labelOf(configuration, cwd)}`, `wrote ${labelOf(secrets, cwd)}, with the secrets`)
   say(output, `next: ${there}${program} check --connect`, `then: ${program} start`)
 }
