@@ -159,6 +159,13 @@ for (const store of ['embedded', 'redis'] as const) {
       t.same(visitor.complaints, [])
     })
 
+    t.test('the page says so if a part of it has not arrived', async t => {
+      const { page } = await visit(t, { locale: 'en-US' })
+      await page.route('**/sm2.js', route => route.abort())
+      await signIn(fixture, page, () => page.goto(wiki))
+      await page.locator('.fault', { hasText: 'The gateway does not answer' }).waitFor()
+    })
+
     t.test('the page says so if the browser keeps no cookie', async t => {
       const visitor = await visit(t, { locale: 'en-US' })
       const { page } = visitor
