@@ -1,7 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
 import type { HttpTarget } from './targets.ts'
 import type { Upstream } from './upstream.ts'
-import { BodyNotRead, isTimeout } from './wire/connection.ts'
+import { BodyNotRead, isTimeout } from './wire/connection-faults.ts'
 import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 import { UnwritableRequest } from './wire/write-request-head.ts'

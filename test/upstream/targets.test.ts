@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
-import { isTimeout } from '../../src/upstream/wire/connection.ts'
+import { isTimeout } from '../../src/upstream/wire/connection-faults.ts'
 import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'
 import { until } from '../support/until.ts'
 import { startRawUpstream, startUpstream } from '../support/upstream.ts'

@@ -1,37 +1,10 @@
 import type { Socket } from 'node:net'
-import { type Connect, ConnectTimeout } from './connect.ts'
+import type { Connect } from './connect.ts'
+import { BodyNotRead, isClosedForWriting, ResponseTimeout } from './connection-faults.ts'
 import type { Link, Receiver, UpstreamRequest } from './receiver.ts'
 import { RequestWriter } from './request-writer.ts'
 import { ResponseReader } from './response-reader.ts'
 import type { UnwritableRequest } from './write-request-head.ts'
-
-/** A target that received a request and did not answer in time. */
-class ResponseTimeout extends Error {
-  constructor(limit: number) {
-    super(`no head of a response after ${limit} ms`)
-    this.name = 'ResponseTimeout'
-  }
-}
-
-/**
- * A target that stopped reading the body of a request. It may have answered before, as to refuse the body: what the system has received
- * of an answer is lost when a write fails.
- */
-export class BodyNotRead extends Error {
-  constructor(cause: Error) {
-    super('the target closed the connection before it had read the body', { cause })
-    this.name = 'BodyNotRead'
-  }
-}
-
-const isClosedForWriting = ({ syscall, code }: NodeJS.ErrnoException): boolean =>
-  syscall === 'write' && (code === 'EPIPE' || code === 'ECONNRESET')
-
-/** Whether a target failed by being too slow. */
-export const isTimeout = (error: Error): boolean =>
-  error instanceof ConnectTimeout ||
-  error instanceof ResponseTimeout ||
-  (error as NodeJS.ErrnoException).code === 'ETIMEDOUT'
 
 /** A target must keep a connection this much longer than we use it, in milliseconds. */
 const KEEP_ALIVE_MARGIN = 1000

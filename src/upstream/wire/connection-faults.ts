@@ -1,0 +1,30 @@
+import { ConnectTimeout } from './connect.ts'
+
+/** A target that received a request and did not answer in time. */
+export class ResponseTimeout extends Error {
+  constructor(limit: number) {
+    super(`no head of a response after ${limit} ms`)
+    this.name = 'ResponseTimeout'
+  }
+}
+
+/**
+ * A target that stopped reading the body of a request. It may have answered before, as to refuse the body: what the system has received
+ * of an answer is lost when a write fails.
+ */
+export class BodyNotRead extends Error {
+  constructor(cause: Error) {
+    super('the target closed the connection before it had read the body', { cause })
+    this.name = 'BodyNotRead'
+  }
+}
+
+/** Whether a target has closed a connection that was being written to. */
+export const isClosedForWriting = ({ syscall, code }: NodeJS.ErrnoException): boolean =>
+  syscall === 'write' && (code === 'EPIPE' || code === 'ECONNRESET')
+
+/** Whether a target failed by being too slow. */
+export const isTimeout = (error: Error): boolean =>
+  error instanceof ConnectTimeout ||
+  error instanceof ResponseTimeout ||
+  (error as NodeJS.ErrnoException).code === 'ETIMEDOUT'
