@@ -1,5 +1,3 @@
-const SLASH = 0x2f
-
 /** A target of no listener: every gate refuses it. */
 const NO_PATH = '*'
 
@@ -10,7 +8,7 @@ const NO_PATH = '*'
  */
 export function routableFormOf(target: string): string {
   const isText = !target.includes('%') || isDecodable(target.split(/[?#]/, 1)[0]!)
-  if (target.charCodeAt(0) !== SLASH) return isText && isAbsolute(target) ? target : NO_PATH
+  if (!target.startsWith('/')) return isText && isAbsolute(target) ? target : NO_PATH
   return isText ? target : target.replaceAll('%', '%25')
 }
 
