@@ -79,7 +79,7 @@ export async function resetSecondFactor(
   side: FactorsOfSide,
   loginId: string,
   now: number,
-  end: () => Promise<void> = async () => undefined,
+  end: () => Promise<void>,
 ): Promise<boolean> {
   if (!(await beginReset(side, loginId, now))) return false
   await end()

@@ -9,6 +9,7 @@ const SEALED = 'nameofthe_12.sealed'
 const OTHER = 'nameother_12.sealed'
 const NOW = Date.UTC(2026, 0, 31, 12)
 const HASH = 'stands for the password'
+const nothingToEnd = async () => undefined
 
 const jane = (): Account => ({ id: 'a:1', username: 'jane', status: 'ACTIVE', extra: { roles: ['operator'] } })
 
@@ -69,12 +70,12 @@ t.test(
   async t => {
     const { factors, found, side } = open()
     const first = await found()
-    t.equal(await resetSecondFactor(side, 'a:1', NOW), false, 'there is none')
+    t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), false, 'there is none')
     t.same(await found(), first)
     await factors.updates.secondFactor(first, SEALED).store()
     const second = await found()
-    t.equal(await resetSecondFactor(side, 'a:1', NOW), true)
-    t.equal(await resetSecondFactor(side, 'a:1', NOW), false)
+    t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), true)
+    t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), false)
     const reset = await found()
     t.match(reset, { secondFactorResetAt: '2026-01-31T12:00:00.000Z' })
     t.notOk('secondFactor' in reset)
@@ -96,7 +97,7 @@ t.test('a reset wins over a change at the same time', async t => {
     place.beforeReplace = null
     t.equal(await user.store(), true)
   }
-  t.equal(await resetSecondFactor(side, 'a:1', NOW), true)
+  t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), true)
   t.notOk('secondFactor' in (await found()))
 })
 
@@ -130,12 +131,12 @@ t.test('a place that fails, or has something else, is unavailable and never "no 
     place.texts.set('BUSINESS a:1', text)
     await t.rejects(found(), Unavailable, text)
     await t.rejects(hasSecondFactor(side, 'a:1'), Unavailable, text)
-    await t.rejects(resetSecondFactor(side, 'a:1', NOW), Unavailable, text)
+    await t.rejects(resetSecondFactor(side, 'a:1', NOW, nothingToEnd), Unavailable, text)
   }
   place.isAway = true
   await t.rejects(found(), Unavailable)
   await t.rejects(factors.updates.secondFactor(known, SEALED).store(), Unavailable)
-  await t.rejects(resetSecondFactor(side, 'a:1', NOW), Unavailable)
+  await t.rejects(resetSecondFactor(side, 'a:1', NOW, nothingToEnd), Unavailable)
 })
 
 t.test('passwords are not stored, and an account of another source has nothing stored', async t => {
