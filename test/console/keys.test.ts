@@ -3,7 +3,17 @@ import t from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
 import type { Answer } from '../support/client.ts'
-import { arrive, bring, choose, confirm, keep, obstaclesEverywhere, openPage, signIn } from '../support/console.ts'
+import {
+  arrive,
+  besideFailingSide,
+  bring,
+  choose,
+  confirm,
+  keep,
+  obstaclesEverywhere,
+  openPage,
+  signIn,
+} from '../support/console.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { encrypted, makeOwnKey } from '../support/keys.ts'
 import { until } from '../support/until.ts'
@@ -412,15 +422,10 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
   })
 
   t.test('beside a side that cannot be loaded stand no number and no pages of the other side', async t => {
-    const { page, ...visitor } = await visit(t)
-    await signIn(fixture, { page, ...visitor })
-    await openPage(page, 'keys')
-    await page.locator('.pages', { hasText: 'Page 1 of ' }).waitFor()
-    await page.route('**/client/key/page*', route => route.abort())
-    await page.click('.sides .CONSUMER')
-    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
-    t.equal(await page.locator('.panel header [role=status]').textContent(), '')
-    t.equal(await page.locator('.pages > *').count(), 0)
+    const visitor = await visit(t)
+    await signIn(fixture, visitor)
+    await openPage(visitor.page, 'keys')
+    t.same(await besideFailingSide(visitor.page, '**/client/key/page*'), { found: '', pages: 0 })
   })
 
   t.test('on a narrow telephone all pages are reached, in both languages', async t => {

@@ -174,3 +174,15 @@ export async function bring(fixture: Fixture, { page }: Visitor, token: string):
   await page.goto(`${fixture.url}/console/`)
   await page.waitForSelector('.chrome')
 }
+
+/** What a list of the B side shows of itself when that of the C side, whose calls these are, cannot be loaded. */
+export async function besideFailingSide(page: Page, calls: string): Promise<{ found: string | null; pages: number }> {
+  await page.locator('.pages', { hasText: 'Page 1 of ' }).waitFor()
+  await page.route(calls, route => route.abort())
+  await page.click('.sides .CONSUMER')
+  await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+  return {
+    found: await page.locator('.panel header [role=status]').textContent(),
+    pages: await page.locator('.pages > *').count(),
+  }
+}
