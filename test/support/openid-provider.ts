@@ -129,10 +129,16 @@ async function configurationOf(
         },
       },
     },
-    /** Without a question for consent. */
+    /**
+     * Without a question for consent. A session has one grant for each client: with another one for a second tab, the code of
+     * the first would be refused.
+     */
     async loadExistingGrant({ oidc }) {
-      const { client, session, params } = oidc
-      const grant = new oidc.provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! })
+      const { client, session, params, provider } = oidc
+      const jti = `${session!.uid}.${client!.clientId}`
+      const given = await provider.Grant.find(jti)
+      const grant = given ?? new provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! })
+      grant.jti = jti
       grant.addOIDCScope(String(params!.scope))
       await grant.save()
       return grant
