@@ -270,6 +270,25 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await row(page, user).waitFor({ state: 'detached' })
   })
 
+  t.test('beside a side that cannot be loaded stands nothing of the other side, and nothing that loads', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, visitor)
+    await page.waitForSelector('.cards')
+    const calls = '**/client/session/**'
+    await page.route(calls, route => route.abort())
+    await page.click('.sides .CONSUMER')
+    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+    t.equal(await page.textContent('.refresh'), '')
+    t.equal(await page.textContent('.user-list'), '')
+    t.equal(await page.locator('.cards').count(), 0)
+    await page.unroute(calls)
+    await page.click('.trouble [data-key=retry]')
+    await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
+    t.equal(await page.locator('.cards').count(), 1)
+    t.match(await page.textContent('.user-list'), /./)
+  })
+
   t.test('an ended session leads back to the sign-in, with the reason', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -15,23 +15,36 @@ import { barChart, ringChart } from './charts.js'
  * @param {Element} place
  */
 export function createOverview(place) {
-  /** @type {{ analysis: Analysis, chart: any } | null} */
+  /** @type {{ base: string, analysis: Analysis, chart: any } | null} */
   let shown = null
   let requested = ''
+  let hasFailed = false
 
   return {
     /** @param {string} base The side's endpoints. */
     async load(base) {
       requested = base
-      const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
-      // Meanwhile the other side was requested.
-      if (requested !== base) return
-      const isSame = JSON.stringify(shown) === JSON.stringify({ analysis, chart })
-      shown = { analysis, chart }
-      if (!isSame) this.draw()
+      try {
+        const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
+        // Meanwhile the other side was requested.
+        if (requested !== base) return
+        const isSame = JSON.stringify(shown) === JSON.stringify({ base, analysis, chart })
+        shown = { base, analysis, chart }
+        hasFailed = false
+        if (!isSame) this.draw()
+      } catch (problem) {
+        if (requested === base) this.fail()
+        throw problem
+      }
+    },
+    /** Numbers that were loaded before stay, but not those of the other side. */
+    fail() {
+      hasFailed = true
+      if (shown?.base !== requested) shown = null
+      this.draw()
     },
     draw() {
-      if (shown === null) return show(place, h('p', { class: 'quiet' }, t('loading')))
+      if (shown === null) return show(place, !hasFailed && h('p', { class: 'quiet' }, t('loading')))
       const { analysis, chart } = shown
       show(
         place,

@@ -26,6 +26,8 @@ export function createSessions(place, address) {
   /** @type {SideName} */
   let side = sideOf(address)
   let updated = ''
+  let loads = 0
+  let hasFailed = false
   const bar = h('div', { class: 'bar' })
   const trouble = createTrouble(() => void load())
   const numbers = h('div', {})
@@ -35,11 +37,16 @@ export function createSessions(place, address) {
   const refresh = refreshRegularly(load)
 
   async function load() {
+    const loading = ++loads
     try {
       await Promise.all([overview.load(SIDES[side]), users.load()])
+      // Meanwhile the other side was requested, or another page.
+      if (loading !== loads) return
       updated = now()
       trouble.clear()
     } catch (problem) {
+      if (loading !== loads) return
+      hasFailed = true
       trouble.report(problem)
     }
     drawBar()
@@ -50,7 +57,8 @@ export function createSessions(place, address) {
       ['BUSINESS', 'sessions'],
       ['CONSUMER', 'consumer'],
     ])
-    show(bar, sides, ...refreshState(refresh, updated, drawBar))
+    const state = updated === '' ? !hasFailed && t('loading') : t('updated', { time: updated })
+    show(bar, sides, ...refreshState(refresh, state, drawBar))
   }
 
   users.showSide(SIDES[side])
@@ -64,6 +72,8 @@ export function createSessions(place, address) {
     },
     turn(next) {
       side = sideOf(next)
+      updated = ''
+      hasFailed = false
       users.showSide(SIDES[side])
       void load()
     },
@@ -75,20 +85,17 @@ export function createSessions(place, address) {
  * When the data was loaded, and the button that stops its refresh.
  *
  * @param {ReturnType<typeof refreshRegularly>} refresh
- * @param {string} updated
+ * @param {string | false} state
  * @param {() => void} changed
  */
-function refreshState(refresh, updated, changed) {
+function refreshState(refresh, state, changed) {
   const isPaused = refresh.isPaused
   const onclick = () => {
     refresh.pause(!isPaused)
     changed()
   }
   return [
-    h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
+    h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : state),
     h('button', { type: 'button', class: 'small', 'data-key': 'pause', onclick }, t(isPaused ? 'resume' : 'pause')),
   ]
 }
-
-/** @param {string} time */
-const updatedText = time => (time === '' ? t('loading') : t('updated', { time }))

@@ -27,6 +27,7 @@ export function createUsers(place, { changed }) {
   const query = { base: '', keyword: '', current: 1, size: 10 }
   /** @type {Page | null} */
   let page = null
+  let hasFailed = false
   const search = createSearch({ hint: 'search_hint', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet' })
   const list = h('div', { class: 'user-list' })
@@ -55,7 +56,7 @@ export function createUsers(place, { changed }) {
   function fill() {
     found.textContent = page === null ? '' : totalText(query, page)
     if (page === null) {
-      show(list, loading())
+      show(list, !hasFailed && h('p', { class: 'empty quiet' }, t('loading')))
       show(pages)
       return
     }
@@ -64,18 +65,31 @@ export function createUsers(place, { changed }) {
     show(pages, ...(page.total === 0 ? [] : turning(page, query.size, request)))
   }
 
+  function fail() {
+    hasFailed = true
+    if (page === null) fill()
+  }
+
   return {
     draw,
     /** @param {string} side The endpoints of another side. */
     showSide(side) {
       Object.assign(query, { base: side, current: 1 })
       page = null
+      hasFailed = false
       draw()
     },
     async load() {
-      const answer = await loaded(query)
-      if (answer === null) return
-      page = answer
+      const requested = { ...query }
+      try {
+        const answer = await loaded(requested)
+        // Meanwhile something else was requested.
+        if (!isSame(requested, query)) return
+        page = answer
+      } catch (problem) {
+        if (isSame(requested, query)) fail()
+        throw problem
+      }
       if (page.records.length === 0 && page.pages > 0 && query.current > page.pages)
         return request({ current: page.pages })
       fill()
@@ -84,17 +98,16 @@ export function createUsers(place, { changed }) {
 }
 
 /**
- * The page of a query; `null` when something else was requested meanwhile.
- *
  * @param {Query} query
- * @returns {Promise<Page | null>}
+ * @returns {Promise<Page>}
  */
-async function loaded(query) {
-  const { base, ...requested } = query
-  /** @type {Page} */
-  const answer = await get(`${base}/page`, { ...requested })
-  return JSON.stringify(query) === JSON.stringify({ base, ...requested }) ? answer : null
-}
+const loaded = ({ base, ...query }) => get(`${base}/page`, query)
+
+/**
+ * @param {Query} one
+ * @param {Query} other
+ */
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 
 /**
  * What an administrator reads above the list of users.
@@ -135,13 +148,6 @@ const listed = ({ records, pages }, { side, selection, sorting }) => [
   can('end') && selection.bar(records.map(({ user_id }) => user_id)),
   userTable(records, { side, selection: can('end') ? selection : null, sorting: pages === 1 && sorting }),
 ]
-
-/**
- * What stands instead of a list that is not there yet.
- *
- * @returns {HTMLElement}
- */
-const loading = () => h('p', { class: 'empty quiet' }, t('loading'))
 
 /**
  * Opens the check of a login id.
