@@ -19,6 +19,8 @@ export interface SignIn {
   form?: (at: number) => string
   extra?: Record<string, unknown>
   seconds?: number
+  /** The record alone is stored when it is false: the user's key may hold something else. */
+  isInSet?: boolean
 }
 
 /** `2026-01-02T03:04:05.123456+00:00` */
@@ -33,11 +35,19 @@ const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).t
 export function otherProgram(server: RedisServer, secret: string, prefix = 'svc:auth'): OtherProgram {
   return {
     async signIn(userId, options = {}) {
-      const { type = 'BUSINESS', at = Date.now(), form = isoInUtc, extra = {}, seconds = 3600 } = options
+      const {
+        type = 'BUSINESS',
+        at = Date.now(),
+        form = isoInUtc,
+        extra = {},
+        seconds = 3600,
+        isInSet = true,
+      } = options
       const head = `${encoded({ alg: 'HS256', typ: 'JWT' })}.${encoded({ jti: randomUUID(), iat: Math.floor(at / 1000) })}`
       const token = `${head}.${createHmac('sha256', secret).update(head).digest('base64url')}`
       const record = { user_id: userId, type, created_at: form(at), extra }
       await server.cli('SET', `${prefix}:${type}:token:${token}`, JSON.stringify(record), 'EX', String(seconds))
+      if (!isInSet) return token
       await server.cli('SADD', `${prefix}:${type}:session:${userId}`, token)
       await server.cli('EXPIRE', `${prefix}:${type}:session:${userId}`, String(seconds))
       return token
