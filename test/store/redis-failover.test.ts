@@ -20,24 +20,24 @@ import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 const quiet = createLog('fatal')
 
-async function openOn(t: Test, server: RedisServer, sharing?: Sharing): Promise<RedisStore> {
+async function openOn(t: Test, server: RedisServer, sharing?: Sharing, log = quiet): Promise<RedisStore> {
   const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: 2000, redis: { url: server.url } }
-  const store = await openRedisStore(settings, systemClock, quiet, { sharing })
+  const store = await openRedisStore(settings, systemClock, log, { sharing })
   t.teardown(() => store.close())
   return store
 }
 
 /** A store, and what hands it the changes that other processes have acknowledged. */
-async function openReceiving(t: Test, server: RedisServer) {
+async function openReceiving(t: Test, server: RedisServer, log = quiet) {
   let receiver: (changes: readonly Acknowledged[]) => void = () => undefined
   const receive = (changes: readonly Acknowledged[]): void => receiver(changes)
-  const store = await openOn(t, server, {
+  const sharing: Sharing = {
     share: async () => {},
     receive: given => {
       receiver = given
     },
-  })
-  return { store, receive }
+  }
+  return { store: await openOn(t, server, sharing, log), receive }
 }
 
 async function startServer(t: Test): Promise<RedisServer> {
@@ -312,6 +312,47 @@ t.test(
     await server.cli('CONFIG', 'SET', 'maxmemory', '0')
     await until(async () => (await server.cli('EXISTS', keyOf('other'))) === '1')
     t.equal(await server.cli('EXISTS', keyOf('tied')), '0', 'what another program has untied meanwhile')
+  },
+)
+
+t.test(
+  'the log says that Redis is full when that begins and when it ends, not with every attempt',
+  { skip: withoutRedisServer },
+  async t => {
+    const lines: string[] = []
+    const server = await startServer(t)
+    const write = (line: string): void => {
+      const { msg } = JSON.parse(line)
+      if (/^(?:Redis is full|Redis has|other gateways)/.test(msg)) lines.push(msg)
+    }
+    const { store, receive } = await openReceiving(t, server, createLog('info', { write }))
+    const tokens = [await login(store), await login(store), await login(store)]
+    const key = 'svc:auth:BUSINESS:disable:other'
+    const end = async (): Promise<unknown> => store.sessions.remove('BUSINESS', '1', tokens.pop()!)
+    const refusals = async (): Promise<number> =>
+      Number(/errorstat_OOM:count=(\d+)/.exec(await server.cli('INFO', 'errorstats'))?.[1] ?? 0)
+
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1')
+    receive([{ kind: 'disabled', key, server: 'another', version: 1, replaced: [], until: systemClock.now() + MINUTE }])
+    await until(async () => (await refusals()) >= 3)
+    await end()
+    await end()
+    const full = ['Redis is full: disabled login ids are known to this process only']
+    const silent = ['other gateways are not notified of ended sessions']
+    t.same(lines.splice(0), [...full, ...silent])
+
+    await server.cli('CONFIG', 'SET', 'maxmemory', '0')
+    await until(() => lines.length > 0)
+    await end()
+    t.same(lines.splice(0), [
+      'Redis has the disabled login ids again',
+      'other gateways are notified of ended sessions again',
+    ])
+
+    tokens.push(await login(store))
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1')
+    await end()
+    t.same(lines, silent)
   },
 )
 

@@ -61,8 +61,15 @@ export class AcknowledgedStream {
     const client = this.#client as unknown as Pick<Scripts, 'journalAppend'>
     for (let i = 0; i < changes.length; i += APPENDED) {
       const entries = changes.slice(i, i + APPENDED).map(change => JSON.stringify(change))
-      await this.#ask(() => client.journalAppend(this.#key, MEMORY, MAX_RECENT, ...entries).catch(this.#refused))
+      await this.#ask(() =>
+        client.journalAppend(this.#key, MEMORY, MAX_RECENT, ...entries).then(this.#kept, this.#refused),
+      )
     }
+  }
+
+  readonly #kept = (): void => {
+    if (this.#fails) this.#log.info('other gateways are notified of ended sessions again')
+    this.#fails = false
   }
 
   readonly #refused = (error: Error): void => {

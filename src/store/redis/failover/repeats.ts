@@ -54,6 +54,8 @@ export class Repeats implements Memory {
   readonly #sharing: Sharing
   /** A server that is asked may have missed something. */
   #isBehind = false
+  /** A server has refused changes that it does not have yet. */
+  #isFull = false
   /** Repeats under way beside questions. */
   #repeating = 0
   /** What came while a server behind the gate is prepared. */
@@ -176,9 +178,18 @@ export class Repeats implements Memory {
   /** A full Redis stores no disable; until it does, the memory answers for them. */
   #settle(refused: number, isBehind: boolean): void {
     this.#isBehind = refused > 0 || isBehind
-    if (refused === 0) return
-    this.#log.error({ refused }, 'Redis is full: disabled login ids are known to this process only')
-    this.#retryLater()
+    this.#report(refused)
+    if (refused > 0) this.#retryLater()
+  }
+
+  /** Once, and not with every attempt. */
+  #report(refused: number): void {
+    if (refused > 0 && !this.#isFull)
+      this.#log.error({ refused }, 'Redis is full: disabled login ids are known to this process only')
+    if (refused > 0) this.#isFull = true
+    if (this.#isBehind || !this.#isFull) return
+    this.#isFull = false
+    this.#log.info('Redis has the disabled login ids again')
   }
 
   #retryLater(): void {
