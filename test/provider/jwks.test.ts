@@ -1,7 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { exportJWK } from 'jose'
 import t from 'tap'
 import { type Answer, json, newKey, SUBJECT, signedBy } from '../support/hostile-provider.ts'
+import { newKeyPair } from '../support/key-pair.ts'
 import { KEY, openHostile } from './hostile-fixture.ts'
 
 const MINUTE = 60_000
@@ -44,7 +44,7 @@ t.test('keys that are not usable are ignored (IgnoresUnparseableKeyInJwks)', asy
 })
 
 t.test('a JWKS without a usable key is reported: weak, shared and private keys are not usable', async t => {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const { privateKey, publicKey } = newKeyPair('RS256', { modulusLength: 1024 })
   for (const key of [
     await exportJWK(publicKey),
     await exportJWK(privateKey),

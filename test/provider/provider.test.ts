@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,6 +8,7 @@ import type { ClientMetadata } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import type { ProviderFault } from '../../src/provider/refusal.ts'
 import type { ProviderSettings } from '../../src/settings/schema/providers.ts'
+import { newKeyPair } from '../support/key-pair.ts'
 import { type OpenIdProviderOptions, startOpenIdProvider } from '../support/openid-provider.ts'
 import { CLIENT, newRequest, open, parametersOf, REDIRECT_URI } from './provider-fixture.ts'
 
@@ -89,11 +89,7 @@ t.test('the client proves itself by each way of the settings', async t => {
     settings: { client_auth: 'post' },
   })
   t.equal((await post.signIn()).identity.sub, 'ada')
-  const pairs = [
-    generateKeyPairSync('rsa', { modulusLength: 2048 }),
-    generateKeyPairSync('ec', { namedCurve: 'P-384' }),
-    generateKeyPairSync('ed25519'),
-  ]
+  const pairs = ['RS256', 'ES384', 'EdDSA'].map(alg => newKeyPair(alg))
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-provider-'))
   for (const [index, { publicKey, privateKey }] of pairs.entries()) {
     const key = join(folder, `${index}.pem`)

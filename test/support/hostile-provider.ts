@@ -1,10 +1,11 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { CompactSign, type CryptoKey, exportJWK, type JWK, SignJWT } from 'jose'
 import type { Clock } from '../../src/base/clock.ts'
+import { newKeyPair } from './key-pair.ts'
 import { freePort } from './ports.ts'
 
 type Claims = Record<string, unknown>
@@ -20,7 +21,7 @@ export interface ReceivedRequest {
 export interface SigningKey {
   alg: string
   kid?: string
-  privateKey: CryptoKey
+  privateKey: KeyObject
   /** As a JWKS has it. */
   jwk: JWK
 }
@@ -62,14 +63,17 @@ export const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const HASHES: Readonly<Record<string, string>> = { '256': 'sha256', '384': 'sha384', '512': 'sha512', dDSA: 'sha512' }
 
 export async function newKey(alg = 'ES256', kid?: string): Promise<SigningKey> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  const { privateKey, publicKey } = newKeyPair(alg)
   const named = kid === undefined ? {} : { kid }
   return { alg, ...named, privateKey, jwk: { ...(await exportJWK(publicKey)), use: 'sig', alg, ...named } }
 }
 
 /** Signs claims as they are, with a header that may differ from the key. */
 export const signedBy =
-  ({ alg, kid, privateKey }: Pick<SigningKey, 'alg' | 'kid'> & { privateKey: CryptoKey | Uint8Array }, header = {}) =>
+  (
+    { alg, kid, privateKey }: Pick<SigningKey, 'alg' | 'kid'> & { privateKey: KeyObject | CryptoKey | Uint8Array },
+    header = {},
+  ) =>
   (claims: Claims): Promise<string> =>
     new SignJWT(claims).setProtectedHeader({ alg, ...(kid !== undefined && { kid }), ...header }).sign(privateKey)
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { exportJWK, type JWK } from 'jose'
 import type { ClientMetadata, Configuration, Provider } from 'oidc-provider'
+import { newKeyPair } from './key-pair.ts'
 import { freePort } from './ports.ts'
 
 /** A user of the provider: what it says of them. The name is the `sub`. */
@@ -150,8 +151,7 @@ async function configurationOf(
 }
 
 async function signingKey(alg: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair(alg, { extractable: true })
-  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg.toLowerCase() }
+  return { ...(await exportJWK(newKeyPair(alg).privateKey)), alg, use: 'sig', kid: alg.toLowerCase() }
 }
 
 /** The library calls no addresses of this machine. */

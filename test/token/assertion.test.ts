@@ -1,9 +1,10 @@
-import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
+import { createHash, createPublicKey, verify } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'
 import { createAssertionSigner } from '../../src/token/assertion.ts'
+import { newKeyPair } from '../support/key-pair.ts'
 
-const keyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const keyPair = () => newKeyPair('ES256')
 const NOW = Math.floor(Date.now() / 1000)
 const USER = { sub: '42', aud: 'orders', login_type: 'BUSINESS', username: '王芳', roles: ['ops', 'a,b'] }
 

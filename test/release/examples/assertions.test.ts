@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { delimiter, join } from 'node:path'
@@ -11,6 +11,7 @@ import { call } from '../../support/client.ts'
 import { runEnvoy, withoutEnvoy } from '../../support/envoy.ts'
 import { openFixture } from '../../support/gateway-fixture.ts'
 import { temporaryFolder } from '../../support/image.ts'
+import { newKeyPair } from '../../support/key-pair.ts'
 import { freePort } from '../../support/ports.ts'
 import { ROOT } from '../../support/root.ts'
 import { type Arrived, startUpstream } from '../../support/upstream.ts'
@@ -190,7 +191,7 @@ for (const { name, skip, otherAudience, withoutKeys, start } of VERIFIERS) {
       const none = encoded({ ...current!.header, alg: 'none' })
       const published = createPublicKey(current!.key)
       const secret = Buffer.from(published.export({ type: 'spki', format: 'pem' }))
-      const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const own = newKeyPair('ES256')
       const jwk = await exportJWK(own.publicKey)
       const withClaims = (other: object): Promise<string> => sign({ ...claims, ...other } as JWTPayload, current!)
       const refused: [what: string, assertion: string, status?: number][] = [
