@@ -158,11 +158,15 @@ async function keysUnder(username: string, { keys, find }: Pick<Place, 'keys' | 
     return await keys.of((await find(username)).id)
   } catch (fault) {
     if (!(fault instanceof CommandError)) throw fault
-    const left = (await all(keys)).filter(key => key.username === username)
+    const left = await keysMadeAs(username, keys)
     if (left.length === 0) throw fault
     return left
   }
 }
+
+/** The keys whose owner had a name when they were made. */
+const keysMadeAs = async (username: string, keys: Keys): Promise<ListedKey[]> =>
+  (await all(keys)).filter(key => key.username === username)
 
 async function all(keys: Keys): Promise<ListedKey[]> {
   const found: ListedKey[] = []
@@ -177,7 +181,9 @@ const dayOf = (timestamp: number): string => new Date(timestamp).toISOString().s
 
 async function revoke({ keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {
   const [username, id] = words as [string, string]
-  const key = (await keysUnder(username, { keys, find })).find(key => key.id === id)
+  const withId = (found: readonly ListedKey[]) => found.find(key => key.id === id)
+  // Another account may have the name by now.
+  const key = withId(await keysUnder(username, { keys, find })) ?? withId(await keysMadeAs(username, keys))
   if (key === undefined) throw new Refusal('NO_SUCH_KEY')
   await keys.revoke(key.owner, id, { by: BY_COMMAND_LINE })
   say(output, `revoked key ${plain(id)} of ${plain(username)}`)

@@ -170,14 +170,34 @@ withEveryStore(
       t.equal((await dualgate('key', 'list')).output, before)
     })
 
+    /** The command line, with a configuration that has no accounts yet, under this name. */
+    function withoutAccounts(called: string) {
+      writeFileSync(join(fixture.folder, `${called}-accounts.yaml`), 'accounts: []')
+      const config = parse(readFileSync(join(fixture.folder, 'gateway.yaml'), 'utf8'))
+      const accounts = { kind: 'file', path: `${called}-accounts.yaml` }
+      writeFileSync(join(fixture.folder, `${called}.yaml`), stringify({ ...config, accounts }))
+      return (...words: string[]) => run(fixture.folder, [...words, '--config', `${called}.yaml`])
+    }
+
+    t.test('a key whose account is gone is revoked by its name, although another account has that now', async t => {
+      const { name } = await addRobot()
+      const id = (await addKey(name)).slice(4, 16)
+      const changed = withoutAccounts('changed')
+      t.match(await changed('account', 'add', name, '--service'), { code: 0 })
+      t.match(await changed('key', 'list', name), { code: 0, output: /^ID .*\n$/ }, 'the other account has none')
+      t.same(await changed('key', 'revoke', name, id), {
+        code: 0,
+        output: `revoked key ${id} of ${name}\n`,
+        errors: '',
+      })
+      t.notMatch((await changed('key', 'list')).output, id)
+    })
+
     t.test('a key whose account is gone is found by the name that the list has, and revoked', async t => {
       const { name } = await addRobot()
       const id = (await addKey(name)).slice(4, 16)
-      writeFileSync(join(fixture.folder, 'others.yaml'), 'accounts: []')
-      const config = parse(readFileSync(join(fixture.folder, 'gateway.yaml'), 'utf8'))
-      const accounts = { kind: 'file', path: 'others.yaml' }
-      writeFileSync(join(fixture.folder, 'without.yaml'), stringify({ ...config, accounts }))
-      const without = (...words: string[]) => run(fixture.folder, ['key', ...words, '--config', 'without.yaml'])
+      const dualgateWithout = withoutAccounts('without')
+      const without = (...words: string[]) => dualgateWithout('key', ...words)
       t.match(await without('list'), { code: 0, output: new RegExp(`^${id} .* ${name} `, 'm') })
       t.match(await without('list', name), { code: 0, output: new RegExp(`^ID .*\\n${id} .*\\n$`), errors: '' })
       const other = makeKey('BUSINESS').id
