@@ -157,16 +157,18 @@ async function pageLaw(test: StoreTest): Promise<void> {
 
   await test('a session leaves every answer when it expires, and not before; a renewed one stays', async (t, fixture) => {
     const extra = { username: 'Ada' }
+    // A clock that goes on by itself may have passed over a second before the answers are there.
+    const shortly = fixture.began === null ? SLACK : MINUTE / 2
     const renewed = await enter(fixture, 'renewed', { extra, lifetime: MINUTE, ago: 3000 })
     await enter(fixture, 'short', { extra, lifetime: 2 * MINUTE, ago: 2000 })
     await enter(fixture, 'both', { extra, lifetime: 10 * MINUTE, ago: 4000 })
     await enter(fixture, 'both', { extra: { username: 'Bob' }, lifetime: 2 * MINUTE, ago: 1000 })
     await fixture.store.sessions.renew('BUSINESS', 'renewed', renewed, fixture.clock.now() + 10 * MINUTE)
-    await fixture.fastForward(2 * MINUTE - SLACK)
+    await fixture.fastForward(2 * MINUTE - shortly)
     t.strictSame(await usersOnline(fixture), ['both', 'short', 'renewed'])
     t.strictSame(await usersOnline(fixture, 'ada'), ['short', 'renewed'])
     t.strictSame(await tallyOf(fixture), [3, 4, 2])
-    await fixture.fastForward(2 * SLACK)
+    await fixture.fastForward(shortly + SLACK)
     t.strictSame(await usersOnline(fixture), ['renewed', 'both'])
     t.strictSame(await usersOnline(fixture, 'ada'), ['renewed', 'both'])
     t.strictSame(await usersOnline(fixture, 'bob'), [])
