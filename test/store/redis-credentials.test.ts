@@ -1,9 +1,10 @@
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { added, credential } from './contract-credentials.ts'
 import { MINUTE } from './contract-fixture.ts'
-import { fixture, open, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
+import { fixture, openConnected, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 const OWNERS_LIST = 'svc:auth:BUSINESS:keys:1'
 const clock = systemClock
@@ -15,7 +16,7 @@ const keysOf = async (server: RedisServer): Promise<string[]> =>
 const leftOf = async (server: RedisServer, key: string): Promise<number> => Number(await server.cli('PTTL', key))
 
 t.test('the stored credentials are under their keys, each with a lifetime', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   const { credentials } = store
   const [old, used] = [await added({ store, clock }, '1', 10 * MINUTE), await added({ store, clock }, '1', 5 * MINUTE)]
   const next = credential({ clock }, '1', 20 * MINUTE)
@@ -43,8 +44,8 @@ t.test('the stored credentials are under their keys, each with a lifetime', { sk
 })
 
 t.test('a credential that one gateway ends is refused by another', { skip: withoutRedis }, async t => {
-  const { server, store: one } = await fixture(t)
-  const other = await open({ url: server.url })
+  const { server, store: one } = await fixture(t, PATIENCE)
+  const other = await openConnected({ url: server.url }, PATIENCE)
   t.teardown(() => other.close())
   for (let i = 0; i < 100; i++) {
     const [here, there] = i % 2 === 0 ? [one, other] : [other, one]
@@ -56,8 +57,8 @@ t.test('a credential that one gateway ends is refused by another', { skip: witho
 })
 
 t.test('two gateways give no place twice, and let a credential be succeeded once', { skip: withoutRedis }, async t => {
-  const { server, store: one } = await fixture(t)
-  const other = await open({ url: server.url })
+  const { server, store: one } = await fixture(t, PATIENCE)
+  const other = await openConnected({ url: server.url }, PATIENCE)
   t.teardown(() => other.close())
   const both = Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? one : other))
   const stored = await Promise.all(both.map(store => store.credentials.add('BUSINESS', credential({ clock }), 10)))
@@ -75,7 +76,7 @@ t.test(
   'a place that a dead gateway has left behind is free when its record is gone',
   { skip: withoutRedis },
   async t => {
-    const { server, store } = await fixture(t)
+    const { server, store } = await fixture(t, PATIENCE)
     const { credentials } = store
     const { id: live } = await added({ store, clock })
     const record = await server.cli('GET', `svc:auth:BUSINESS:key:${live}`)
@@ -98,7 +99,7 @@ t.test(
 )
 
 t.test('a Redis that is full stores no credential, and ends those that it has', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   const { credentials } = store
   const [one, two, three] = [
     await added({ store, clock }),
@@ -121,7 +122,7 @@ t.test('a Redis that is full stores no credential, and ends those that it has', 
 })
 
 t.test('what another program wrote under the key of a credential counts as absent', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   for (const text of [
     '',
     'l',

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { withoutRedis } from '../support/redis-server.ts'
-import { fixture, open, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
+import { PATIENCE } from '../support/until.ts'
+import { fixture, openConnected, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 const KEY = 'svc:auth:BUSINESS:second-factor:staff:1'
 
 t.test('a second factor is under the key of its login id, and has no end', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   t.equal(await store.factors.replace('BUSINESS', 'staff:1', null, 'text'), true)
   t.equal(await server.cli('GET', KEY), 'text')
   t.equal(await server.cli('TTL', KEY), '-1')
@@ -14,8 +15,8 @@ t.test('a second factor is under the key of its login id, and has no end', { ski
 })
 
 t.test('of two gateways one stores a second factor, and the other reads it', { skip: withoutRedis }, async t => {
-  const { server, store: one } = await fixture(t)
-  const other = await open({ url: server.url })
+  const { server, store: one } = await fixture(t, PATIENCE)
+  const other = await openConnected({ url: server.url }, PATIENCE)
   t.teardown(() => other.close())
   for (let i = 0; i < 20; i++) {
     const from = i === 0 ? null : await one.factors.read('BUSINESS', '1')

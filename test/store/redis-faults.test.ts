@@ -20,6 +20,7 @@ import {
   outcomeOf,
   recovered,
   reported,
+  TIMEOUT,
   UNAVAILABLE,
 } from './redis-trial.ts'
 
@@ -210,17 +211,17 @@ t.test(
 t.test('a process whose Redis is paused or gone can exit', { skip: withoutRedisServer }, async t => {
   const server = await startRedis()
   t.teardown(() => server.stop())
-  t.strictSame(await processOf(server.url), ['1', 0], 'with a Redis')
+  t.strictSame(await processOf(server.url, PATIENCE), ['1', 0], 'with a Redis')
   server.pause()
-  t.strictSame(await processOf(server.url), [UNAVAILABLE, 0], 'one that stands still')
+  t.strictSame(await processOf(server.url, TIMEOUT), [UNAVAILABLE, 0], 'one that stands still')
   server.resume()
   await server.kill()
-  t.strictSame(await processOf(server.url), [UNAVAILABLE, 0], 'none')
+  t.strictSame(await processOf(server.url, TIMEOUT), [UNAVAILABLE, 0], 'none')
 })
 
 /** What a process reports about its session, and how it ended. */
-async function processOf(url: string): Promise<[said: string, code: number | null]> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'redis-child.js'), url], {
+async function processOf(url: string, timeout: number): Promise<[said: string, code: number | null]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'redis-child.js'), url, String(timeout)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let said = ''

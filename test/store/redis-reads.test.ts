@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { freshToken } from './contract-fixture.ts'
 import { fixture, login, openConnected } from './redis-trial.ts'
 
@@ -12,7 +13,7 @@ async function callsOf(server: { cli(...args: string[]): Promise<string> }, comm
 
 t.test('sessions that are read in one turn of the event loop', { skip: withoutRedisServer }, async t => {
   await t.test('are one command, and each read gets its own answer', async t => {
-    const { server, store } = await fixture(t)
+    const { server, store } = await fixture(t, PATIENCE)
     const tokens = await Promise.all(Array.from({ length: 30 }, () => login(store)))
     const absent = freshToken()
     await server.cli('CONFIG', 'RESETSTAT')
@@ -27,7 +28,7 @@ t.test('sessions that are read in one turn of the event loop', { skip: withoutRe
   })
 
   await t.test('are several commands where they are very many', async t => {
-    const { server, store, token } = await fixture(t)
+    const { server, store, token } = await fixture(t, PATIENCE)
     await server.cli('CONFIG', 'RESETSTAT')
     const found = await Promise.all(Array.from({ length: 1200 }, () => store.sessions.find('BUSINESS', token)))
     t.ok(found.every(record => record?.user_id === '1'))
@@ -45,7 +46,7 @@ t.test('sessions that are read in one turn of the event loop', { skip: withoutRe
 t.test('a user of Redis without MGET reads sessions one by one', { skip: withoutRedisServer }, async t => {
   const server = await startRedis()
   await server.cli('ACL', 'SETUSER', 'plain', 'on', 'nopass', '~*', '&*', '+@all', '-mget')
-  const store = await openConnected({ url: server.url.replace('://', '://plain:x@') })
+  const store = await openConnected({ url: server.url.replace('://', '://plain:x@') }, PATIENCE)
   t.teardown(async () => {
     await store.close()
     await server.stop()

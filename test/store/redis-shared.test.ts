@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { fixture, login, openConnected } from './redis-trial.ts'
 
@@ -12,8 +13,8 @@ function about(t: Test, actual: number, wanted: number, what: string): void {
 }
 
 t.test('a session that one gateway ends is refused by another', { skip: withoutRedis }, async t => {
-  const { server, store: one } = await fixture(t)
-  const other = await openConnected({ url: server.url })
+  const { server, store: one } = await fixture(t, PATIENCE)
+  const other = await openConnected({ url: server.url }, PATIENCE)
   t.teardown(() => other.close())
   let stale = 0
   for (let i = 0; i < 1000; i++) {
@@ -27,7 +28,7 @@ t.test('a session that one gateway ends is refused by another', { skip: withoutR
 })
 
 t.test('the stored data is as specified, with its keys and lifetimes', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   await server.cli('FLUSHDB')
   const stored = { ...record('CONSUMER', '7'), extra: { nickname: 'Ada' } }
   await store.sessions.add('CONSUMER', 'a.b.c', stored, systemClock.now() + 10 * MINUTE)
@@ -61,7 +62,7 @@ t.test('the stored data is as specified, with its keys and lifetimes', { skip: w
 })
 
 t.test('a record that another program wrote is a session like ours', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   const { sessions } = store
   const foreign = { user_id: '42', type: 'BUSINESS', created_at: '2025-03-01T08:00:00Z', extra: { from: 'elsewhere' } }
   const [eternal, brief, gone] = ['x.eternal.z', 'x.brief.z', 'x.gone.z']
@@ -96,9 +97,9 @@ t.test(
   'a login does not survive a kickout that begins as the count of earlier ones ends',
   { skip: withoutRedis },
   async t => {
-    const { server, store } = await fixture(t)
+    const { server, store } = await fixture(t, PATIENCE)
     const { sessions } = store
-    const other = await openConnected({ url: server.url })
+    const other = await openConnected({ url: server.url }, PATIENCE)
     t.teardown(() => other.close())
     await sessions.removeAll('BUSINESS', '1')
     const client = store.connections.store as unknown as { sessionEnter(...args: unknown[]): Promise<number> }
@@ -121,7 +122,7 @@ t.test(
 )
 
 t.test('an invalid record under the key of a token is not a session', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   const values = ['', '{', 'null', '[]', '"x"', '{"user_id":7,"type":"BUSINESS"}', '{"user_id":"7","type":"CONSUMER"}']
   for (const value of values) {
     await server.cli('SET', 'svc:auth:BUSINESS:token:a.b.c', value)

@@ -10,8 +10,8 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
-/** `store.timeout` of these tests, in milliseconds. */
-const TIMEOUT = 500
+/** `store.timeout` of tests in which Redis does not answer, in milliseconds. In others a busy machine must not end it. */
+export const TIMEOUT = 500
 /** An answer that takes longer than this waits for something it must not wait for; a busy machine alone does not. */
 const HANGS = TIMEOUT + 30_000
 
@@ -19,21 +19,27 @@ const HANGS = TIMEOUT + 30_000
 export const reported: string[] = []
 const log = pino({ level: 'trace' }, { write: line => void reported.push(line) })
 
-export function open(redis: NonNullable<Settings['store']['redis']>): Promise<RedisStore> {
-  return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
+export function open(redis: NonNullable<Settings['store']['redis']>, timeout = TIMEOUT): Promise<RedisStore> {
+  return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout, redis }, systemClock, log)
 }
 
 /** The same, once Redis answers: a store opens without it, and a busy machine connects later. */
-export async function openConnected(redis: NonNullable<Settings['store']['redis']>): Promise<RedisStore> {
-  const store = await open(redis)
+export async function openConnected(
+  redis: NonNullable<Settings['store']['redis']>,
+  timeout = TIMEOUT,
+): Promise<RedisStore> {
+  const store = await open(redis, timeout)
   await until(() => outcomeOf(() => store.ping().then(() => true)).then(outcome => outcome !== UNAVAILABLE))
   return store
 }
 
 /** A server and a store on it with one session, both gone when the test ends. */
-export async function fixture(t: Test): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
+export async function fixture(
+  t: Test,
+  timeout = TIMEOUT,
+): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
   const server = await startRedis()
-  const store = await openConnected({ url: server.url })
+  const store = await openConnected({ url: server.url }, timeout)
   t.teardown(async () => {
     server.resume()
     await store.close()
