@@ -14,6 +14,9 @@ const TIMEOUT = 400
 /** Longer than `store.timeout`, so that every time limit is over when the process runs again. */
 const STALL = 3 * TIMEOUT
 
+/** Counters on all nodes of a Cluster. */
+const NAMES = Array.from({ length: 30 }, (_, i) => `counter-${i}`)
+
 /** Nothing of this process runs meanwhile; the servers do. */
 const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL)
 
@@ -24,6 +27,13 @@ async function openStore(t: Test, redis: NonNullable<Settings['store']['redis']>
   const log = pino({ level: 'warn' }, { write: line => void lines.push(line) })
   const store = await openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
   t.teardown(() => store.close())
+  // A store opens without Redis, and a busy machine connects later. In a Cluster to one node after the other.
+  const isConnected = async (): Promise<boolean> => {
+    const answers = NAMES.map(name => outcomeOf(() => store.attempts.read(name)))
+    return !(await Promise.all(answers)).includes(UNAVAILABLE)
+  }
+  await until(isConnected)
+  lines.length = 0
   let losses = 0
   store.connections.store.on('close', () => losses++)
   return { store, lines, losses: () => losses }
@@ -75,8 +85,7 @@ t.test('after a stall the nodes of a Cluster are kept', { skip: withoutRedisServ
   const { store, losses } = await openStore(t, { cluster: cluster.nodes })
   let gone = 0
   store.connections.store.on('-node', () => gone++)
-  const names = Array.from({ length: 30 }, (_, i) => `counter-${i}`)
-  const asked = names.map(name => outcomeOf(() => store.attempts.read(name)))
+  const asked = NAMES.map(name => outcomeOf(() => store.attempts.read(name)))
   await written()
   stall()
   t.same(new Set(await Promise.all(asked)), new Set([null]))
