@@ -8,11 +8,12 @@ import { openStore } from '../../src/store/open.ts'
 import { MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { EndOfWatch } from '../../src/store/watched-session.ts'
-import { createClockAhead } from '../support/clock.ts'
+import { createClockAhead, createTestClock } from '../support/clock.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { login, MINUTE } from './contract-fixture.ts'
+import { startProxy, type Proxy as Way } from './redis-proxy.ts'
 import { keys, PREFIX, TRACKING } from './tracking-fixture.ts'
 
 t.jobs = 10
@@ -53,9 +54,10 @@ const aWhile = () => new Promise(resolve => setTimeout(resolve, 300))
 
 type Opening = (t: Test, enforceDisable?: boolean) => Promise<Fixture>
 
-const openEmbedded: Opening = async (t, enforceDisable) => {
-  const clock = createClockAhead()
-  const settings = { kind: 'embedded' as const, prefix: PREFIX, timeout: 30_000 }
+const openEmbedded: Opening = (t, enforceDisable) => openEmbeddedAt(t, createClockAhead(), enforceDisable)
+
+async function openEmbeddedAt<C extends Clock>(t: Test, clock: C, enforceDisable = false) {
+  const settings = { kind: 'embedded' as const, prefix: PREFIX, timeout: PATIENCE }
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-watch-'))
   const store = await openStore(settings, folder, clock, log)
   const other = await openStore(settings, folder, clock, log)
@@ -68,12 +70,15 @@ const openEmbedded: Opening = async (t, enforceDisable) => {
 }
 
 const openRedis =
-  (cache: Partial<typeof TRACKING>): Opening =>
+  (
+    cache: Partial<typeof TRACKING>,
+    urlOf: (redis: RedisServer) => string | Promise<string> = ({ url }) => url,
+  ): Opening =>
   async (t, enforceDisable) => {
     const redis = await startRedis()
     t.teardown(() => redis.stop())
     const clock = createClockAhead()
-    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { url: redis.url } }
+    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: PATIENCE, redis: { url: await urlOf(redis) } }
     const store = await openStore(settings, '', systemClock, log, { ...TRACKING, ...cache }, true)
     const other = await openStore(settings, '', systemClock, log)
     t.teardown(async () => {
@@ -214,7 +219,12 @@ t.test(
 )
 
 t.test('a change during a lost connection to Redis is reported afterwards', { skip: withoutRedis }, async t => {
-  const { store, watch, redis } = await openRedis({})(t)
+  let way: Way | undefined
+  t.teardown(() => way?.cut())
+  const { store, watch, redis } = await openRedis({}, async ({ port }) => {
+    way = await startProxy(port)
+    return `redis://127.0.0.1:${way.port}`
+  })(t)
   const [ended, kept] = [
     await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
     await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
@@ -222,35 +232,38 @@ t.test('a change during a lost connection to Redis is reported afterwards', { sk
   const reported = [watched(watch, ended), watched(watch, kept)]
   await aWhile()
   const record = await redis!.cli('GET', keys.token('CONSUMER', kept))
-  // It comes back empty: both were lost, and one is put back.
+  // It comes back empty: both were lost, and one is put back, before the store finds it.
+  await way!.cut()
   await redis!.kill()
   await aWhile()
   t.same(reported, [[], []], 'an outage ends nothing')
   await redis!.restart()
   await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
+  await way!.open()
   t.ok(await isReported(reported[0]!))
   await aWhile()
   t.same(reported[1], [])
 })
 
 t.test('while the store fails a session is kept for a while, and then counts as ended', async t => {
-  const { store, clock, watch } = await openEmbedded(t)
-  const reported = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 60 * MINUTE))
+  const { store, clock, watch } = await openEmbeddedAt(t, createTestClock(systemClock.now()))
+  const reported = watched(watch, await login({ store, clock }, 'CONSUMER', 'u1', 60 * MINUTE))
   await aWhile()
   await store.close()
   await aWhile()
   t.same(reported, [])
-  clock.ahead = MAX_UNKNOWN - 5000
-  await new Promise(resolve => setTimeout(resolve, 1200))
+  clock.time += MAX_UNKNOWN - 1
+  await aWhile()
   t.same(reported, [], 'not before its time')
-  clock.ahead = MAX_UNKNOWN
+  // When the session is read next.
+  clock.time += 1000
   t.ok(await isReported(reported, 'unknown'))
 })
 
 t.test('in a Cluster the end of a session on any master is reported', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
+  const cluster = await startCluster(PATIENCE)
   t.teardown(() => cluster.stop())
-  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { cluster: cluster.nodes } }
+  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: PATIENCE, redis: { cluster: cluster.nodes } }
   const store = await openStore(settings, '', systemClock, log, TRACKING, true)
   t.teardown(() => store.close())
   const watch = watchOn(t, store, systemClock)
