@@ -1,5 +1,6 @@
 import type { LoginType } from '../../src/session/sides.ts'
 import { asKey } from '../../src/token/key-form.ts'
+import { until } from '../support/until.ts'
 import { type Asked, ask, byChance, LATE, named } from './ask.ts'
 import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'
@@ -220,6 +221,18 @@ export class Actors {
     }
   }
 
+  /** The tokens of a user that the gateway lists; `null` if it does not answer. */
+  async #listed(side: LoginType, user: string): Promise<string[] | null> {
+    const done = await this.#operate(side, 'get-token-values-by-login-id', { user_id: user })
+    return done === null ? null : (done.data?.tokens ?? [])
+  }
+
+  /** What a request comes to; `null` if it fails, as on a busy machine it may at any time. */
+  async #answered(side: LoginType, token: string): Promise<Outcome | null> {
+    const outcome = await this.request(side, token)
+    return outcome === 'failed' ? null : outcome
+  }
+
   /**
    * When nothing happens any more: the tokens that are listed are those that live (P5), and after a kickout of everybody
    * none does (P1, P3).
@@ -235,10 +248,9 @@ export class Actors {
       users.set(key, entry)
     }
     for (const { side, user, tokens } of users.values()) {
-      const listed: string[] =
-        (await this.#operate(side, 'get-token-values-by-login-id', { user_id: user }))?.data?.tokens ?? []
+      const listed = await until(() => this.#listed(side, user))
       for (const token of tokens) {
-        const lives = (await this.request(side, token)) === 'passed'
+        const lives = (await until(() => this.#answered(side, token))) === 'passed'
         if (lives !== listed.includes(token))
           this.#history.violated(`a token of ${user} ${lives ? 'lives and is not' : 'is dead and'} listed`)
       }
