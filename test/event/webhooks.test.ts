@@ -29,7 +29,7 @@ t.test('receivers get no refused captcha, and while they are away failed logins 
   await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
   t.teardown(() => receiver.close())
   const { port } = receiver.address() as AddressInfo
-  const options = { url: `http://127.0.0.1:${port}`, secret: SECRET, timeout: 5000, give_up_after: 60_000 }
+  const options = { url: `http://127.0.0.1:${port}`, secret: SECRET, timeout: PATIENCE, give_up_after: 60_000 }
   const webhooks = await createWebhooks([options], systemClock, createLog('silent'))
   t.teardown(() => webhooks.close(0))
   const publish = withoutWorthless(webhooks.publish)
@@ -54,7 +54,7 @@ async function openLine(t: Test, { failing, giveUpAfter = 60_000 }: { failing: n
     response.statusCode = receiver.requests.length > failing ? 204 : 503
     response.end()
   }
-  const options = { url: receiver.url, secret: SECRET, timeout: 5000, give_up_after: giveUpAfter }
+  const options = { url: receiver.url, secret: SECRET, timeout: PATIENCE, give_up_after: giveUpAfter }
   const webhooks = await createWebhooks([options], systemClock, createLog('silent'))
   t.teardown(() => webhooks.close(0))
   const publish = (...users: string[]): void => {
@@ -85,7 +85,9 @@ t.test('a gateway that stops sends its events to a receiver that is back, also w
 t.test('every event arrives, in order and signed, and is a log line', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  const fixture = await openFixture(t, {
+    config: { events: { webhooks: [{ url: receiver.url, secret: SECRET, timeout: '5m' }] } },
+  })
   const side = fixture.gateway.sides.consumer
   const user = someone()
   const first = await side.login(undefined, user)
@@ -137,7 +139,9 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
 t.test('a failing receiver gets events again, in order, and delays no other receiver', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  const fixture = await openFixture(t, {
+    config: { events: { webhooks: [{ url: receiver.url, secret: SECRET, timeout: '5m' }] } },
+  })
   receiver.answer = (_request, response) => {
     response.statusCode = receiver.requests.length < 3 ? 500 : 204
     response.end()
@@ -166,7 +170,9 @@ t.test('an unreachable receiver delays neither requests nor the end of the gatew
 t.test('logins and failed ones name the address and the browser, and no secret', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  const fixture = await openFixture(t, {
+    config: { events: { webhooks: [{ url: receiver.url, secret: SECRET, timeout: '5m' }] } },
+  })
   const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36' }
   const attempt = async (password?: string) => {
     const body = { ...(await fixture.credentials(undefined, password)), device_id: 'WEB_PC' }
