@@ -3,10 +3,11 @@ import t from 'tap'
 import { openRedisUnderTest } from '../store/redis-under-test.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { withoutRedisServer } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { eventually } from './other-program.ts'
 
 t.test('in a Cluster, sessions of another program are found on every node', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
+  const cluster = await startCluster(PATIENCE)
   t.teardown(() => cluster.stop())
   const { store, close } = await openRedisUnderTest({ cluster: cluster.nodes })
   const other = new Cluster(cluster.nodes)
