@@ -8,7 +8,7 @@ import { createLog } from '../../src/base/log/log.ts'
 import type { Acknowledged, Sharing } from '../../src/store/acknowledged-changes.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { added, credential } from './contract-credentials.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
@@ -21,7 +21,7 @@ import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 const quiet = createLog('fatal')
 
 async function openOn(t: Test, server: RedisServer, sharing?: Sharing, log = quiet): Promise<RedisStore> {
-  const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: 2000, redis: { url: server.url } }
+  const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: PATIENCE, redis: { url: server.url } }
   const store = await openRedisStore(settings, systemClock, log, { sharing })
   t.teardown(() => store.close())
   return store
