@@ -25,21 +25,15 @@ import { userTable } from './user-table.js'
 export function createUsers(place, { changed }) {
   /** @type {Query} */
   const query = { base: '', keyword: '', current: 1, size: 10 }
-  /** @type {Page | null} */
-  let page = null
-  let hasFailed = false
+  const loaded = createLoaded(query)
   const search = createSearch({ hint: 'search_hint', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet' })
   const list = h('div', { class: 'user-list' })
   const pages = h('div', { class: 'pages' })
   const sorting = createSorting(fill)
-  const selection = createSelection({ action: 'end_selected', changed: fill, act: endSelected })
-
-  /** @param {string[]} ids */
-  function endSelected(ids) {
-    const users = (page?.records ?? []).filter(({ user_id }) => ids.includes(user_id))
-    confirmEndUsers(users, { base: query.base, changed })
-  }
+  const act = (/** @type {string[]} */ ids) =>
+    confirmEndUsers(loaded.page()?.records ?? [], ids, { base: query.base, changed })
+  const selection = createSelection({ action: 'end_selected', changed: fill, act })
 
   /** @param {Partial<Query>} change */
   function request(change) {
@@ -54,20 +48,15 @@ export function createUsers(place, { changed }) {
   }
 
   function fill() {
+    const page = loaded.page()
     found.textContent = page === null ? '' : totalText(query, page)
     if (page === null) {
-      show(list, !hasFailed && h('p', { class: 'empty quiet' }, t('loading')))
-      show(pages)
-      return
+      show(list, !loaded.hasFailed() && h('p', { class: 'empty quiet' }, t('loading')))
+      return show(pages)
     }
     const side = { base: query.base, changed }
     show(list, page.records.length === 0 ? nothing(query, changed) : listed(page, { side, selection, sorting }))
     show(pages, ...(page.total === 0 ? [] : turning(page, query.size, request)))
-  }
-
-  function fail() {
-    hasFailed = true
-    if (page === null) fill()
   }
 
   return {
@@ -75,39 +64,59 @@ export function createUsers(place, { changed }) {
     /** @param {string} side The endpoints of another side. */
     showSide(side) {
       Object.assign(query, { base: side, current: 1 })
-      page = null
-      hasFailed = false
+      loaded.forget()
       draw()
     },
     async load() {
-      const requested = { ...query }
-      try {
-        const answer = await loaded(requested)
-        // Meanwhile something else was requested.
-        if (!isSame(requested, query)) return
-        page = answer
-      } catch (problem) {
-        if (isSame(requested, query)) fail()
+      const page = await loaded.load().catch(problem => {
+        if (loaded.page() === null) fill()
         throw problem
-      }
-      if (page.records.length === 0 && page.pages > 0 && query.current > page.pages)
-        return request({ current: page.pages })
-      fill()
+      })
+      const isBeyond = page?.records.length === 0 && page.pages > 0 && query.current > page.pages
+      if (isBeyond) request({ current: page.pages })
+      else if (page !== null) fill()
     },
   }
 }
 
 /**
+ * What was loaded last of a query, which requests change.
+ *
  * @param {Query} query
- * @returns {Promise<Page>}
  */
-const loaded = ({ base, ...query }) => get(`${base}/page`, query)
-
-/**
- * @param {Query} one
- * @param {Query} other
- */
-const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other)
+function createLoaded(query) {
+  /** @type {Page | null} */
+  let page = null
+  let hasFailed = false
+  return {
+    /** `null` until it is there. */
+    page: () => page,
+    hasFailed: () => hasFailed,
+    forget() {
+      page = null
+      hasFailed = false
+    },
+    /**
+     * The page; `null` when something else was requested meanwhile.
+     *
+     * @returns {Promise<Page | null>}
+     */
+    async load() {
+      const { base, ...requested } = query
+      const isCurrent = () => JSON.stringify(query) === JSON.stringify({ base, ...requested })
+      try {
+        /** @type {Page} */
+        const answer = await get(`${base}/page`, { ...requested })
+        if (!isCurrent()) return null
+        page = answer
+        return page
+      } catch (problem) {
+        if (isCurrent()) hasFailed = true
+        throw problem
+      }
+    },
+  }
+}
 
 /**
  * What an administrator reads above the list of users.
@@ -120,18 +129,20 @@ const totalText = ({ keyword }, { total }) => t(keyword === '' ? 'found' : 'foun
 /** @typedef {{ base: string, changed: () => void }} Side */
 
 /**
- * Ends all sessions of several users, after one confirmation.
+ * Ends all sessions of several of the users, after one confirmation.
  *
  * @param {import('./user-table.js').User[]} users
+ * @param {string[]} ids
  * @param {Side} side
  */
-function confirmEndUsers(users, { base, changed }) {
-  const targets = users.map(user => ({
+function confirmEndUsers(users, ids, { base, changed }) {
+  const ended = users.filter(({ user_id }) => ids.includes(user_id))
+  const targets = ended.map(user => ({
     name: nameOf(user),
     isOwn: isOwner(base, user.user_id),
     end: () => post(`${base}/exit`, { user_id: user.user_id }),
   }))
-  confirmEndSeveral({ title: t('end_users_title', { n: count(users.length) }), targets, done: changed })
+  confirmEndSeveral({ title: t('end_users_title', { n: count(ended.length) }), targets, done: changed })
 }
 
 /**
