@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { call, callRaw } from '../support/client.ts'
 import { type ForwardFixture, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
@@ -66,7 +67,9 @@ t.test('if a client leaves while the upstream connection is opened, nothing is s
   request.end()
   t.ok(await until(() => silent.sockets.size === 1))
   request.destroy()
-  await new Promise(resolve => setTimeout(resolve, 50))
+  // The gateway knows that the client left before it sees its own connection fail.
+  const connections = promisify(fixture.app.server.getConnections.bind(fixture.app.server))
+  t.ok(await until(async () => (await connections()) === 0))
   for (const socket of silent.sockets) socket.destroy()
   t.ok(await until(() => fixture.table.upstreams[0]!.targets[0]!.open === 0))
   t.notOk(fixture.log.some(line => line.level >= 40))
@@ -107,12 +110,14 @@ t.test('an upstream that neither reads the body nor answers ends with a timeout'
   // Nothing is read of the client either then, so that its leaving is not seen.
   const { backend, open, table } = await openScenario(t, { take: () => {} }, { response: 500 })
   const staying = open('POST')
+  const answer = responseOf(staying)
   staying.write(Buffer.alloc(20_000_000))
   const leaving = open('POST')
   leaving.write(Buffer.alloc(20_000_000))
-  t.ok(await until(() => backend.open === 2))
+  // Whether or not the time of one is over when the other arrives.
+  t.ok(await until(() => backend.requests.length === 2))
   leaving.destroy()
-  t.equal((await responseOf(staying)).statusCode, 504)
+  t.equal((await answer).statusCode, 504)
   staying.destroy()
   t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
 })
