@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { type Answer, call } from '../support/client.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
@@ -161,12 +162,21 @@ t.test('a client that leaves while it sends a login is counted as a refusal, not
   const { hostname, port } = new URL(english.url)
   const head = 'POST /api/v1/public/b/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
   const before = english.log.length
+  /** The ports of the clients whose requests the gateway has begun. */
+  const begun = new Set<number | undefined>()
+  const note = (message: unknown): void => void begun.add((message as { socket: Socket }).socket.remotePort)
+  subscribe('http.server.request.start', note)
+  t.teardown(() => unsubscribe('http.server.request.start', note))
   for (const rest of ['Content-Length: 100\r\n\r\n{"a"', 'Transfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n']) {
     for (const leave of ['destroy', 'end', 'resetAndDestroy'] as const) {
+      begun.clear()
       const socket = connect(Number(port), hostname)
-      socket.on('error', () => {}).resume()
-      socket.write(head + rest, () => setTimeout(() => socket[leave](), 20))
-      await new Promise(resolve => socket.once('close', resolve))
+      const closed = new Promise(resolve => socket.on('error', () => {}).once('close', resolve))
+      socket.resume().write(head + rest)
+      // A reset takes with it what the gateway has not read yet.
+      await until(() => begun.has(socket.localPort))
+      socket[leave]()
+      await closed
     }
   }
   // Half of a connection that is closed can still be answered, and is: the request was incomplete (RFC 9112 8).
