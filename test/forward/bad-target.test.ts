@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { createTestClock } from '../support/clock.ts'
 import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.jobs = 3
@@ -80,7 +80,7 @@ function startLoad(url: string) {
   })
 }
 
-async function openScenario(t: Test) {
+async function openScenario(t: Test, silence: number) {
   const healthy = await Promise.all(
     [1, 2, 3].map(() => startUpstream({ answer: (_request, response) => response.end('good') })),
   )
@@ -89,7 +89,7 @@ async function openScenario(t: Test) {
   const clock = createTestClock(0)
   const targets = [...healthy.map(({ url }) => url), `http://127.0.0.1:${patient.port}`]
   const fixture = await openForwardFixture({
-    upstreams: [{ targets, timeouts: { connect: 5000, response: 2500, idle: 2500 } }],
+    upstreams: [{ targets, timeouts: { connect: PATIENCE, response: silence, idle: silence } }],
     clock,
   })
   t.teardown(async () => {
@@ -104,11 +104,16 @@ async function openScenario(t: Test) {
 const OK = 'HTTP/1.1 200 OK\r\n'
 
 const DIES = 'dies with all its connections'
+const NEVER_ANSWERS = 'takes requests and never answers'
+const FALLS_SILENT = 'sends half a body and falls silent'
+
+/** Longer than a busy machine keeps a healthy backend from its answer: a POST that it gets is not sent to another one. */
+const SILENCE = 10_000
 
 /** What goes wrong with it. */
 const ILLS: Record<string, (patient: Patient) => void | Promise<void>> = {
   [DIES]: patient => patient.die(),
-  'takes requests and never answers': patient => {
+  [NEVER_ANSWERS]: patient => {
     patient.answer = () => {}
   },
   'answers garbage': patient => {
@@ -120,14 +125,15 @@ const ILLS: Record<string, (patient: Patient) => void | Promise<void>> = {
   'sends half a body and closes': patient => {
     patient.answer = socket => socket.end(`${OK}Content-Length: 100\r\n\r\nhalf`)
   },
-  'sends half a body and falls silent': patient => {
+  [FALLS_SILENT]: patient => {
     patient.answer = socket => socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`)
   },
 }
 
 for (const [ill, befall] of Object.entries(ILLS)) {
   t.test(`a backend that ${ill}, among three healthy ones, fails only its own requests`, async t => {
-    const { url, patient, clock, lines } = await openScenario(t)
+    const isSilent = ill === NEVER_ANSWERS || ill === FALLS_SILENT
+    const { url, patient, clock, lines } = await openScenario(t, isSilent ? SILENCE : PATIENCE)
     const load = startLoad(url)
     t.ok(await until(() => patient.heard.length > 20))
     t.same(load.failed, [])
