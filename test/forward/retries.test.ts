@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { PATIENCE } from '../support/until.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'
@@ -10,7 +11,7 @@ async function misbehavingFirst(t: Test, written: WrittenUpstream, speak: Parame
   const bad = await startRawUpstream(speak)
   const good: Recorder = await startUpstream({ answer: (_request, response) => response.end('good') })
   const fixture = await openForwardFixture({
-    upstreams: [{ targets: [bad.url, good.url], timeouts: { response: 2500 }, ...written }],
+    upstreams: [{ targets: [bad.url, good.url], timeouts: { response: PATIENCE }, ...written }],
   })
   t.teardown(async () => {
     await fixture.close()
@@ -51,7 +52,7 @@ t.test('with retries, a request that is not idempotent or has a body is still se
 })
 
 t.test('with retries, a slow target counts as one that did not answer', async t => {
-  const { ask } = await misbehavingFirst(t, { retries: 1 }, () => {})
+  const { ask } = await misbehavingFirst(t, { retries: 1, timeouts: { response: 2500 } }, () => {})
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
