@@ -70,7 +70,7 @@ t.test(
   async t => {
     const { factors, found, side } = open()
     const first = await found()
-    t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), false, 'there is none')
+    t.equal(await resetSecondFactor(side, 'a:1', NOW, nothingToEnd), false, 'no factor is stored')
     t.same(await found(), first)
     await factors.updates.secondFactor(first, SEALED).store()
     const second = await found()

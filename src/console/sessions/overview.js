@@ -33,15 +33,14 @@ export function createOverview(place) {
         hasFailed = false
         if (!isSame) this.draw()
       } catch (problem) {
-        if (requested === base) this.fail()
+        if (requested === base) {
+          hasFailed = true
+          // Numbers that were loaded before stay, but not those of the other side.
+          if (shown?.base !== base) shown = null
+          this.draw()
+        }
         throw problem
       }
-    },
-    /** Numbers that were loaded before stay, but not those of the other side. */
-    fail() {
-      hasFailed = true
-      if (shown?.base !== requested) shown = null
-      this.draw()
     },
     draw() {
       if (shown === null) return show(place, !hasFailed && h('p', { class: 'quiet' }, t('loading')))

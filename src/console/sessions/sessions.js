@@ -25,9 +25,9 @@ const sideOf = ({ name }) => (name === 'consumer' ? 'CONSUMER' : 'BUSINESS')
 export function createSessions(place, address) {
   /** @type {SideName} */
   let side = sideOf(address)
-  let updated = ''
+  /** When this side was loaded last: `null` until something has arrived, and empty when nothing could be loaded. */
+  let updated = /** @type {string | null} */ (null)
   let loads = 0
-  let hasFailed = false
   const bar = h('div', { class: 'bar' })
   const trouble = createTrouble(() => void load())
   const numbers = h('div', {})
@@ -46,7 +46,7 @@ export function createSessions(place, address) {
       trouble.clear()
     } catch (problem) {
       if (loading !== loads) return
-      hasFailed = true
+      updated ??= ''
       trouble.report(problem)
     }
     drawBar()
@@ -57,8 +57,7 @@ export function createSessions(place, address) {
       ['BUSINESS', 'sessions'],
       ['CONSUMER', 'consumer'],
     ])
-    const state = updated === '' ? !hasFailed && t('loading') : t('updated', { time: updated })
-    show(bar, sides, ...refreshState(refresh, state, drawBar))
+    show(bar, sides, ...refreshState(refresh, updated, drawBar))
   }
 
   users.showSide(SIDES[side])
@@ -72,8 +71,7 @@ export function createSessions(place, address) {
     },
     turn(next) {
       side = sideOf(next)
-      updated = ''
-      hasFailed = false
+      updated = null
       users.showSide(SIDES[side])
       void load()
     },
@@ -85,17 +83,20 @@ export function createSessions(place, address) {
  * When the data was loaded, and the button that stops its refresh.
  *
  * @param {ReturnType<typeof refreshRegularly>} refresh
- * @param {string | false} state
+ * @param {string | null} updated
  * @param {() => void} changed
  */
-function refreshState(refresh, state, changed) {
+function refreshState(refresh, updated, changed) {
   const isPaused = refresh.isPaused
   const onclick = () => {
     refresh.pause(!isPaused)
     changed()
   }
   return [
-    h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : state),
+    h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
     h('button', { type: 'button', class: 'small', 'data-key': 'pause', onclick }, t(isPaused ? 'resume' : 'pause')),
   ]
 }
+
+/** @param {string | null} time */
+const updatedText = time => (time === null ? t('loading') : time !== '' && t('updated', { time }))
