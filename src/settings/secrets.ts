@@ -14,6 +14,10 @@ const MIN_KEY_BYTES = 32
 const MIN_KEY_BITS = 64
 const MIN_SECRET_BITS = 32
 
+/** What every client sends in a header as it is: ASCII without spaces around it. */
+const IN_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+const NOT_IN_HEADER = 'has characters outside of ASCII, or spaces around it, and is sent in a header'
+
 const MAKE_ONE = 'make one with `dualgate keys jwt`'
 
 /** Why a text cannot sign tokens; `null` when it can. RFC 7518, 3.2: a key as long as the hash, here 32 bytes. */
@@ -26,8 +30,9 @@ export function faultOfForm(secret: string): string | null {
   return null
 }
 
-/** Why a text is unfit as a secret: it is an example, or a pattern; `null` when it is fit. */
-export const faultOfSecret = (secret: string): string | null => withRemedy(weaknessOf(secret, MIN_SECRET_BITS))
+/** Why a text is unfit as the internal secret: a header cannot carry it, or it can be guessed; `null` when it is fit. */
+export const faultOfInternalSecret = (secret: string): string | null =>
+  withRemedy(IN_HEADER.test(secret) ? weaknessOf(secret, MIN_SECRET_BITS) : NOT_IN_HEADER)
 
 /** Why a key that is long enough can be guessed; an operator may accept that. `null` when it cannot be guessed. */
 export function weaknessOfSigningKey(secret: string): string | null {
@@ -80,7 +85,7 @@ export const SECRETS = {
     file: 'internal.secret',
     value: 'the output of `dualgate keys jwt`',
     generate: generateSecret,
-    faultOf: faultOfSecret,
+    faultOf: faultOfInternalSecret,
   },
 } as const satisfies Record<string, SecretKind>
 

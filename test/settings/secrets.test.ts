@@ -144,6 +144,19 @@ t.test('an internal secret that is published or a sentence is refused', async t 
     ])
 })
 
+t.test('an internal secret that clients cannot send as it is in a header is refused', async t => {
+  for (const secret of [
+    `${generateSecret()}é`,
+    `密${generateSecret()}`,
+    ` ${generateSecret()}`,
+    `${generateSecret()}\n`,
+  ])
+    t.match(faultsOf(t, `internal: { secret: ${JSON.stringify(secret)} }`), [
+      /outside of ASCII, or spaces around it.*`dualgate keys jwt`/,
+    ])
+  t.same(faultsOf(t, `internal: { secret: ${JSON.stringify(`${generateSecret()} ${generateSecret()}`)} }`), [])
+})
+
 t.test('an SM2 private key outside the range of the curve is refused', async t => {
   t.match(faultsOf(t, `login: { sm2: { private_key: "${'0'.repeat(64)}" } }`), [/outside the range/])
   t.match(faultsOf(t, `login: { sm2: { private_key: "${'f'.repeat(64)}" } }`), [/outside the range/])

@@ -3,8 +3,8 @@ import type { KeyPath, Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import {
   faultOfForm,
+  faultOfInternalSecret,
   faultOfSealingKey,
-  faultOfSecret,
   faultOfSm2PrivateKey,
   weaknessOfSigningKey,
 } from '../secrets.ts'
@@ -104,7 +104,7 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],
-    run: checkSecret(({ internal }) => internal.secret, ['internal', 'secret'], faultOfSecret),
+    run: checkSecret(({ internal }) => internal.secret, ['internal', 'secret'], faultOfInternalSecret),
   },
   {
     looksAt: [['login', 'sm2']],
