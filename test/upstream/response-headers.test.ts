@@ -130,9 +130,10 @@ t.test('a coding that would arrive unannounced is a failure', async t => {
   t.same(received([['transfer-encoding', ' Chunked ']]), [])
 })
 
-t.test('204 has no length, 304 keeps it', async t => {
+t.test('204 and 101 have no length, 304 keeps it', async t => {
   const length: Headers = [['Content-Length', '5']]
   t.same(received(length, { status: 204 }), [])
+  t.same(received(length, { status: 101 }), [])
   t.same(received(length, { status: 304 }), length)
 })
 

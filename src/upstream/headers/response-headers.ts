@@ -82,8 +82,8 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
     else if (ours[lower] === undefined || ADDING.has(lower)) headers.push(name, value)
   }
   const length = special['content-length']
-  // RFC 9110 8.6: none with 204.
-  if (length !== undefined && status !== 204) headers.push('Content-Length', length)
+  // RFC 9110 8.6: none with 204, nor with 101, after which a WebSocket begins.
+  if (length !== undefined && status !== 204 && status !== 101) headers.push('Content-Length', length)
   const isChunked = requireChunked(special['transfer-encoding'])
   if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
   const named = namedByConnection(special.connection)
