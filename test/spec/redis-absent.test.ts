@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { openFixture, untilConnected } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 
@@ -12,6 +12,7 @@ t.test(
     t.equal((await fixture.get('/api/v1/public/b/captcha')).json().code, 503)
     await fixture.redis!.restart()
     await until(async () => (await fixture.get('/api/v1/public/b/captcha')).json().code === 200)
+    await untilConnected(fixture.internal, fixture.store)
     const token = await fixture.signIn()
     t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
   },

@@ -145,10 +145,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     captchaKey: settings.login.captcha.key,
   })
   // A gateway starts, and its store opens, before Redis is connected.
-  if (redis !== null && options.redisDown !== true) {
-    await until(async () => (await call(internal, { path: '/readyz' })).status === 200)
-    await until(() => store.attempts.read('none').then(() => true, notConnected))
-  }
+  if (redis !== null && options.redisDown !== true) await untilConnected(internal, store)
 
   const fixture: Fixture = {
     profile,
@@ -234,6 +231,12 @@ async function settingsOr(load: () => Settings, end: () => Promise<void>): Promi
     await end()
     throw fault
   }
+}
+
+/** Resolves when a gateway and another opening of its store are connected to it. */
+export async function untilConnected(internal: string, store: Store): Promise<void> {
+  await until(async () => (await call(internal, { path: '/readyz' })).status === 200)
+  await until(() => store.attempts.read('none').then(() => true, notConnected))
 }
 
 function notConnected(fault: unknown): false {
