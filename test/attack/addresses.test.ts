@@ -78,7 +78,7 @@ t.test('proxies in the trusted ranges are trusted, any number in a row', async t
 t.test('gateways on one Redis count together', { skip: withoutRedis }, async t => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
-  const options = { config: { store: { kind: 'redis', redis: { url: redis.url } }, login: LIMITED } }
+  const options = { config: { store: { kind: 'redis', timeout: '20s', redis: { url: redis.url } }, login: LIMITED } }
   const [one, other] = [await open(t, options), await open(t, options)]
   const codes: number[] = []
   for (const fixture of [one, other, one, other, one]) codes.push((await fixture.get(CAPTCHA)).json().code)
