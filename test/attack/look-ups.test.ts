@@ -35,7 +35,7 @@ async function startBackend() {
 
 t.test('a user with many requests at once leaves the source of the accounts to the logins of others', async t => {
   const backend = await startBackend()
-  const accounts = { kind: 'http', url: backend.url, secret: 'a secret between two', timeout: '5s' }
+  const accounts = { kind: 'http', url: backend.url, secret: 'a secret between two', timeout: '5m' }
   const fixture = await openFixture(t, { config: { accounts } })
   const token = await fixture.signIn('mallory', PASSWORD)
   const body = await fixture.credentials('ann', PASSWORD)
