@@ -90,9 +90,17 @@ const upstream = await startRawUpstream((socket: Socket, request) => {
   socket.write(`${OK}Content-Length: ${id.length}\r\n\r\n${id}`)
 })
 t.teardown(() => upstream.close())
-const timeouts = { response: '1s', idle: '1s' }
+/** Short limits are for the answers that have to exceed one: a stall of the machine ends no other request. */
+const PATHS = { 504: '/api/v1/c/late', 'broken off': '/api/v1/c/cut', others: '/api/v1/c/x' }
+const target = upstream.url
 const fixture = await openFixture(t, {
-  config: { upstreams: [{ name: 'raw', match: '/api', target: upstream.url, timeouts }] },
+  config: {
+    upstreams: [
+      { name: 'late', match: PATHS[504], target, timeouts: { response: '1s' } },
+      { name: 'cut', match: PATHS['broken off'], target, timeouts: { idle: '1s' } },
+      { name: 'others', match: '/api', target },
+    ],
+  },
 })
 const { business, consumer } = fixture.gateway.sides
 const tokens = { evil: await consumer.login(undefined, 'victim'), next: await business.login(undefined, 'next') }
@@ -106,7 +114,8 @@ for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
   t.test(`a backend that answers with ${what} harms no other client`, async t => {
     answer = sent
     // The second request on the connection is refused by the gateway itself: its answer does not come from the backend.
-    const both = requestOf('/api/v1/c/x', 'evil') + requestOf('/api/v1/c//x', 'evil')
+    const path = outcome === 504 || outcome === 'broken off' ? PATHS[outcome] : PATHS.others
+    const both = requestOf(path, 'evil') + requestOf('/api/v1/c//x', 'evil')
     const { responses, rest } = await ask(both, 2)
     const [first, second] = responses
     if (outcome === 'broken off') {
