@@ -184,7 +184,7 @@ t.test('an answer other than 101 is forwarded to the client', async t => {
 })
 
 t.test('an upstream that does not speak the protocol is a bad gateway', async t => {
-  const { fixture, upstream, login } = await openWebSocketFixture(t, { more: { timeouts: { response: '1s' } } })
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const head = 'HTTP/1.1 101 Switching Protocols\r\n'
   const upgraded = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n`
@@ -205,13 +205,17 @@ t.test('an upstream that does not speak the protocol is a bad gateway', async t 
     }
     t.equal(await refusalOf(t, fixture.url, { token }), status, name)
   }
-  upstream.refuse = () => true
-  t.equal(await refusalOf(t, fixture.url, { token }), 504, 'silence')
   upstream.refuse = request => {
     request.headers['sec-websocket-protocol'] = 'unasked'
     return false
   }
   t.equal(await refusalOf(t, fixture.url, { token, protocols: ['asked'] }), 502, 'another sub-protocol')
+})
+
+t.test('an upstream that does not answer a handshake in time is a timeout', async t => {
+  const { fixture, upstream, login } = await openWebSocketFixture(t, { more: { timeouts: { response: '1s' } } })
+  upstream.refuse = () => true
+  t.equal(await refusalOf(t, fixture.url, { token: await login() }), 504)
 })
 
 t.test('an unreachable upstream is 502, after the next target was tried', async t => {
