@@ -29,7 +29,7 @@ const leave = (socket: Socket): unknown => socket[pick('end', 'destroy', 'resetA
 t.test('hostile clients and upstreams leave no resources in use', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t, {
     websocket: { max_per_user: 10_000 },
-    more: { ejection: 'off', timeouts: { response: '2s' } },
+    more: { ejection: 'off' },
   })
   upstream.refuse = (request, socket) => {
     const how = randomBelow(6)
