@@ -1,4 +1,4 @@
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
@@ -6,7 +6,8 @@ import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { Connections } from '../../src/upstream/wire/connections.ts'
 import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'
 import { UnwritableRequest } from '../../src/upstream/wire/write-request-head.ts'
-import { until } from '../support/until.ts'
+import { freePort } from '../support/ports.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { type RawUpstream, startRawUpstream } from '../support/upstream.ts'
 
 /* Which connections there are, when they are used again, and what is written on them. */
@@ -21,8 +22,8 @@ async function open(
 ) {
   const upstream: RawUpstream = await startRawUpstream(speak)
   const target = new HttpTarget(upstream.url, {
-    timeouts: { connect: 5000, response: 5000 },
-    connections: { limit: 100, queue: 100, wait: 5000, idle: 60_000, lifetime: 60_000, ...connections },
+    timeouts: { connect: PATIENCE, response: PATIENCE },
+    connections: { limit: 100, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000, ...connections },
     ejection: null,
     tls: {},
     clock: systemClock,
@@ -145,8 +146,8 @@ t.test('a request for which a used connection was chosen, and nothing written, o
         setImmediate(() => done(null, wire as unknown as Socket))
         return wire as unknown as Socket
       },
-      responseLimit: 5000,
-      settings: { limit: 10, queue: 10, wait: 5000, idle: 60_000, lifetime: 60_000 },
+      responseLimit: PATIENCE,
+      settings: { limit: 10, queue: 10, wait: PATIENCE, idle: 60_000, lifetime: 60_000 },
       growOld: false,
     })
     t.teardown(() => connections.close())
@@ -216,13 +217,9 @@ t.test('requests to a target that has been closed end at once', async t => {
 })
 
 t.test('connections that are refused leave nothing behind', async t => {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  const target = new HttpTarget(`http://127.0.0.1:${port}`, {
-    timeouts: { connect: 5000, response: 5000 },
-    connections: { limit: 2, queue: 100, wait: 5000, idle: 60_000, lifetime: 60_000 },
+  const target = new HttpTarget(`http://127.0.0.1:${await freePort()}`, {
+    timeouts: { connect: PATIENCE, response: PATIENCE },
+    connections: { limit: 2, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000 },
     ejection: null,
     tls: {},
     clock: systemClock,
@@ -296,8 +293,8 @@ t.test('requests that wait keep their order where a connection is too old to be 
   const { target, waiting, answerOne } = await holding(t, {})
   const connections = new Connections({
     connect: target.connect,
-    responseLimit: 5000,
-    settings: { limit: 1, queue: 100, wait: 5000, idle: 60_000, lifetime: 2 },
+    responseLimit: PATIENCE,
+    settings: { limit: 1, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 2 },
     growOld: true,
   })
   t.teardown(() => connections.close())

@@ -3,15 +3,16 @@ import { systemClock } from '../../src/base/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { isTimeout } from '../../src/upstream/wire/connection-faults.ts'
 import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'
-import { until } from '../support/until.ts'
+import { freePort } from '../support/ports.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
 
 function openTarget(t: Test, url: string, connections: Partial<TargetOptions['connections']> = {}): HttpTarget {
   const target = new HttpTarget(url, {
-    timeouts: { connect: 1000, response: 1000 },
-    connections: { limit: 100, queue: 100, wait: 1000, idle: 4000, lifetime: 60_000, ...connections },
+    timeouts: { connect: PATIENCE, response: PATIENCE },
+    connections: { limit: 100, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000, ...connections },
     ejection: null,
     tls: {},
     clock: systemClock,
@@ -210,9 +211,7 @@ t.test('a request whose client left while it waited for a connection is never wr
 })
 
 t.test('a refused connection is an error without a connection, not a timeout', async t => {
-  const upstream = await startUpstream()
-  await upstream.close()
-  const target = openTarget(t, upstream.url)
+  const target = openTarget(t, `http://127.0.0.1:${await freePort()}`)
   let connected = false
   const error = await new Promise<Error>(resolve =>
     target.dispatch(
