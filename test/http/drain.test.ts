@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { serveInTurn } from '../../src/http/server/connection/connection.ts'
 import { createDrain } from '../../src/http/server/drain.ts'
+import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
 
 /* The end of a server that fails no request. */
@@ -20,7 +21,7 @@ interface Client {
 async function openServer(t: Test, answer: RequestListener = (_request, response) => void response.end('answer')) {
   const server = createServer(answer)
   const drain = createDrain(server)
-  server.listen(0, '127.0.0.1')
+  server.listen(await freePort(), '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
