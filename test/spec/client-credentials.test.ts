@@ -298,7 +298,6 @@ withEveryStore(
   },
   {
     config: { browser: { business: 'on' }, session_administration: true },
-    environment: { STORE__TIMEOUT: '2s' },
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'orders:read' },
       { name: 'guarded-write', match: '/api/v1/b/guarded-write', target: 'builtin:echo', permission: 'orders:write' },
