@@ -13,6 +13,9 @@ import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 
+/** No check waits longer, whatever its settings say. */
+const LONGEST = '5s'
+
 /** The lines about connections of `dualgate check --connect`, and its exit code. */
 async function connect(t: Test, config: Record<string, unknown>) {
   const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(config) })
@@ -29,7 +32,7 @@ async function serve(t: Test, listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const redisAt = (url: string, timeout = '5s') => ({ store: { kind: 'redis', timeout, redis: { url } } })
+const redisAt = (url: string, timeout = LONGEST) => ({ store: { kind: 'redis', timeout, redis: { url } } })
 
 t.test('check --connect finds everything of a new folder in order', async t => {
   const { code, lines } = await connect(t, {})
@@ -106,7 +109,10 @@ t.test('check --connect asks the backend of the accounts as a login does', async
   const url = await serve(t, (request, response) => {
     request.on('data', chunk => asked.push(String(chunk))).on('end', () => response.writeHead(status).end('{}'))
   })
-  const config = { accounts: { kind: 'http', url, secret: GOOD_KEY }, permissions: { source: 'accounts' } }
+  const config = {
+    accounts: { kind: 'http', url, secret: GOOD_KEY, timeout: LONGEST },
+    permissions: { source: 'accounts' },
+  }
   const found = await connect(t, config)
   t.equal(found.code, 0)
   t.match(found.lines[1], /^reached accounts \(http\): answers the question for an account, and for rights$/)
@@ -142,6 +148,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
         accounts: {
           kind: 'sql',
           url,
+          timeout: LONGEST,
           query: `SELECT id, username, password, status FROM ${table} WHERE username = :username`,
           update: { password: `UPDATE ${table} SET ${column} = :password WHERE id = :id` },
         },
@@ -170,7 +177,7 @@ t.test('check --connect reports each target of an upstream', async t => {
   const dead = `http://127.0.0.1:${await freePort()}`
   const upstreams = [
     { name: 'orders', match: '/api/v1/a', targets: [url, dead] },
-    { name: 'checked', match: '/api/v1/b', target: url, health: { path: '/healthz' } },
+    { name: 'checked', match: '/api/v1/b', target: url, health: { path: '/healthz', timeout: LONGEST } },
     { name: 'echo', match: '/api/v1/c', target: 'builtin:echo' },
   ]
   const { code, lines } = await connect(t, { upstreams })
