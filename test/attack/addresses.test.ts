@@ -91,7 +91,8 @@ t.test('workers of one gateway count together', async t => {
   })
   // Each on a connection of its own, so that both workers get some.
   const captchas = await Promise.all(Array.from({ length: 20 }, () => call(gateway.url, { path: CAPTCHA })))
-  t.equal(captchas.filter(answer => answer.json().code === 200).length, 5)
+  // On a busy machine some of so many pictures at once are refused, which counts all the same.
+  t.equal(captchas.filter(answer => answer.json().code !== 429).length, 5)
   const body = { captcha_id: 'x', captcha_value: 'x', username: 'x', password: 'x' }
   const login = (): Promise<Answer> => call(gateway.url, { method: 'POST', path: LOGIN, body })
   const logins = await Promise.all(Array.from({ length: 20 }, login))
