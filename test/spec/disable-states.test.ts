@@ -1,5 +1,6 @@
 import t from 'tap'
 import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
+import { isLeftOf } from '../support/time-left.ts'
 
 withEveryPair(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
@@ -7,12 +8,13 @@ withEveryPair(t, async (t, fixture) => {
 
     t.test(`${side}: disable prevents logins of a login id for the given seconds`, async t => {
       const user = someone()
+      const began = fixture.now()
       await operations.disable(user, 60)
       t.ok(await operations.isDisable(user))
       await t.rejects(operations.login(undefined, user), { message: 'DISABLED' })
       const answer = await fixture.operate(side, 'login', { user_id: user })
       t.match(answer, { code: 403, success: false, message: 'Account disabled' })
-      t.ok(answer.data.disable_time > 55 && answer.data.disable_time <= 60)
+      t.ok(isLeftOf(60, answer.data.disable_time, fixture.now() - began))
       t.notOk(await operations.isDisable(someone()))
     })
 

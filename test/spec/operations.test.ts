@@ -1,9 +1,12 @@
 import t from 'tap'
 import { business } from '../../src/package/library.ts'
 import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
+import { isLeftOf } from '../support/time-left.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const UNKNOWN = 'aa.bb.cc'
+/** Of a session, in seconds. */
+const LIFETIME = 2_592_000
 
 withEveryPair(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
@@ -56,6 +59,7 @@ withEveryPair(t, async (t, fixture) => {
         return
       }
       const user = someone()
+      const began = fixture.now()
       const token = await operations.login(undefined, user, { nickname: 'N', toString: 1 })
       const request = asRequest(token)
       t.equal(await operations.getLoginIdDefaultNull!(request), user)
@@ -65,9 +69,9 @@ withEveryPair(t, async (t, fixture) => {
       t.same(await operations.getSession!(request), record)
       t.equal(await operations.getExtra!(request, 'nickname'), 'N')
       t.equal(await operations.getExtra!(request, 'constructor'), null, 'own properties only')
-      t.ok((await operations.getTokenTimeout!(request)) > 2_591_990)
+      t.ok(isLeftOf(LIFETIME, await operations.getTokenTimeout!(request), fixture.now() - began))
       t.equal(await operations.getTokenTimeout!({ headers: {} }), -1)
-      t.ok((await operations.getSessionTimeout!(request)) > 2_591_990)
+      t.ok(isLeftOf(LIFETIME, await operations.getSessionTimeout!(request), fixture.now() - began))
       t.equal(await operations.getSessionTimeout!({ headers: {} }), -1)
       t.equal(await operations.getTokenValueByLoginId!(user), token)
       t.equal(await operations.getTokenValueByLoginId!(someone()), null)
@@ -76,14 +80,16 @@ withEveryPair(t, async (t, fixture) => {
       t.same(await operations.getTokenValuesByLoginId!(someone()), [])
       t.equal(await operations.getDisableTime!(user), -1)
       await operations.checkDisable!(user)
+      const disabledAt = fixture.now()
       await operations.disable(user, 60)
-      t.ok((await operations.getDisableTime!(user)) > 55)
+      t.ok(isLeftOf(60, await operations.getDisableTime!(user), fixture.now() - disabledAt))
       await t.rejects(operations.checkDisable!(user), { message: 'DISABLED' })
     })
 
     t.test(`${side}: the ten further operations over the internal listener in profile 2`, async t => {
       if (fixture.profile === 1) return
       const user = someone()
+      const began = fixture.now()
       const { token } = (await operate('login', { user_id: user, extra: { nickname: 'N' } })).data
       t.same((await operate('get-login-id-default-null', { token: UNKNOWN })).data, { user_id: null })
       t.match((await operate('get-token-info', { token })).data, {
@@ -95,9 +101,9 @@ withEveryPair(t, async (t, fixture) => {
       t.equal((await operate('get-token-info', { token: UNKNOWN })).data, null)
       t.same((await operate('get-extra', { token, name: 'nickname' })).data, { value: 'N' })
       t.same((await operate('get-extra', { token, name: 'toString' })).data, { value: null })
-      t.ok((await operate('get-token-timeout', { token })).data.timeout > 2_591_990)
+      for (const operation of ['get-token-timeout', 'get-session-timeout'])
+        t.ok(isLeftOf(LIFETIME, (await operate(operation, { token })).data.timeout, fixture.now() - began), operation)
       t.same((await operate('get-token-timeout', { token: UNKNOWN })).data, { timeout: -1 })
-      t.ok((await operate('get-session-timeout', { token })).data.timeout > 2_591_990)
       t.same((await operate('get-session-timeout', { token: UNKNOWN })).data, { timeout: -1 })
       t.same((await operate('get-token-value-by-login-id', { user_id: user })).data, { token })
       t.same((await operate('get-token-values-by-login-id', { user_id: user })).data, { tokens: [token] })
