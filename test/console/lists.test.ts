@@ -251,6 +251,7 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await business.login(undefined, user, { username: 'مرحبا\u202e', nickname: 'x' })
     await arrive(fixture, visitor, PERMISSIONS)
     await search(page, user)
+    await page.locator('.users header', { hasText: '1 found' }).waitFor()
     const places = await page.locator('.user-list code').evaluate(code => {
       const text = code.firstChild as Text
       return Array.from(text.data, (_, at) => {
