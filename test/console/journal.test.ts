@@ -104,6 +104,8 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     for (const status of [502, 200]) {
       const proxy = { status, contentType: 'text/html', body: '<h1>a proxy in front of the gateway</h1>' }
       await page.route('**/sys/journal/export*', route => route.fulfill(proxy))
+      // The message about the last failure is the same.
+      await page.locator('#notice').evaluate(notice => notice.replaceChildren())
       await page.click('[data-key=export]')
       await page.locator('#notice', { hasText: 'The gateway does not answer' }).waitFor()
       await page.unroute('**/sys/journal/export*')
