@@ -1,7 +1,17 @@
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, fillIn, obstaclesEverywhere, search, sendSignIn, signIn, solve } from '../support/console.ts'
+import {
+  arrive,
+  fillIn,
+  holdRefresh,
+  holdRefreshOnceLoaded,
+  obstaclesEverywhere,
+  search,
+  sendSignIn,
+  signIn,
+  solve,
+} from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 import { inOneDay, until } from '../support/until.ts'
 import { textOf } from './texts.ts'
@@ -245,10 +255,10 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await page.clock.runFor(11_000)
     await row(page, user).waitFor()
 
-    let asked = 0
-    page.on('request', () => asked++)
     await page.click('[data-key=pause]')
     await page.locator('.refresh', { hasText: 'paused' }).waitFor()
+    let asked = 0
+    page.on('request', () => asked++)
     await page.clock.runFor(60_000)
     t.equal(asked, 0)
     const resumed = page.waitForResponse(/\/page\?/)
@@ -282,6 +292,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.equal(await page.textContent('.refresh'), '')
     t.equal(await page.textContent('.user-list'), '')
     t.equal(await page.locator('.cards').count(), 0)
+    await holdRefresh(page)
     await page.unroute(calls)
     await page.click('.trouble [data-key=retry]')
     await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
@@ -294,6 +305,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const { page } = visitor
     const user = someone()
     await arrive(fixture, visitor, ['sys:session:page'], user)
+    await holdRefreshOnceLoaded(page)
     await business.kickout(user)
     await page.click('.sides .CONSUMER')
     await page.locator('.fault', { hasText: 'Your session has ended. Sign in again.' }).waitFor()
@@ -505,6 +517,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
       await page.fill('#password', ADMIN.password)
       await page.click('button[type=submit]')
       await row(page, 'Admin').waitFor()
+      await holdRefreshOnceLoaded(page)
       await fixture.gateway.sides.business.kickout('1')
       await page.click('.sides .CONSUMER')
       await page.locator('.fault', { hasText: textOf('en', ended) }).waitFor()
@@ -575,6 +588,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await page.click('[data-key=pause]')
     await page.click('[data-key=pause]')
     await page.locator('.trouble', { hasText: 'Service unavailable' }).waitFor()
+    await holdRefresh(page)
     t.equal(await row(page, 'Admin').count(), 1)
     await page.unroute(/\/api\//)
     await failCalls(page, 'Too busy, try again')

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { choose, obstaclesEverywhere, openPage } from '../support/console.ts'
+import { choose, holdRefreshOnceLoaded, obstaclesEverywhere, openPage } from '../support/console.ts'
 import { openProviderGateway, type ProviderGateway } from '../support/provider-gateway.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 import { shownSecret } from './accounts-fixture.ts'
@@ -199,6 +199,7 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     await page.goto(`${url}/console/`)
     await page.click(BUTTON)
     await page.waitForSelector('.chrome')
+    await holdRefreshOnceLoaded(page)
     await openid.logout('ada')
     await page.click('nav [data-key=journal]')
     await page.locator('.fault', { hasText: textOf('en', 'because_provider-logout') }).waitFor()

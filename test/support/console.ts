@@ -43,6 +43,19 @@ export async function openPage(page: Page, name: string): Promise<void> {
   await page.waitForSelector(`main.${name}`)
 }
 
+/**
+ * From now on the page of sessions loads only what the test makes it load, as one that is hidden: its refresh would remove a
+ * button, or lead to the sign-in, before the test does.
+ */
+export const holdRefresh = (page: Page): Promise<unknown> =>
+  page.evaluate(() => Object.defineProperty(document, 'hidden', { value: true, configurable: true }))
+
+/** The same, once nothing is being loaded. */
+export async function holdRefreshOnceLoaded(page: Page): Promise<void> {
+  await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
+  await holdRefresh(page)
+}
+
 /** Searches the list of online users. */
 export async function search(page: Page, keyword: string): Promise<void> {
   const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))
