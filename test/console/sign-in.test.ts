@@ -103,7 +103,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const { page } = visitor
       await arrive(visitor)
       await page.click('button')
-      t.equal(await page.textContent('body'), 'saved 1')
+      await page.getByText('saved 1', { exact: true }).waitFor()
       await page.goBack()
       await fixture.gateway.sides.business.kickout('1')
       const sent = application.requests.length

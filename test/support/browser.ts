@@ -1,6 +1,7 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { pathOf } from './installed.ts'
+import { PATIENCE } from './until.ts'
 
 /** The headless shell can open no windows; it needs a third less CPU than the whole browser. */
 const CHROMIUM = [
@@ -31,13 +32,18 @@ export type Visit = (t: Test, options?: BrowserContextOptions) => Promise<Visito
  * second of CPU, so a visitor takes over those that another one has left. The process lives as long as a page in it.
  */
 export async function openBrowser(t: Test): Promise<Visit> {
-  const browser: Browser = await chromium.launch({ executablePath: CHROMIUM!, args: FLAGS.split(' ') })
+  const browser: Browser = await chromium.launch({
+    executablePath: CHROMIUM!,
+    args: FLAGS.split(' '),
+    timeout: PATIENCE,
+  })
   t.teardown(() => browser.close())
   /** Empty pages, each alone in a context that stores nothing. */
   const left: Page[] = []
   return async (t, options) => {
     const last = options === undefined ? left.pop() : undefined
     const context = last?.context() ?? (await browser.newContext({ locale: 'en-US', ...options }))
+    context.setDefaultTimeout(PATIENCE)
     const page = await context.newPage()
     await last?.close()
     const visitor = watch(page)
