@@ -12,6 +12,8 @@ export async function solve(fixture: Fixture, page: Page, load: () => Promise<un
   const { data } = await (await response).json()
   const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
   await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, fixture.now() + 60_000)
+  // Before it shows the picture, the page does not know which one is answered.
+  await page.locator(`.captcha img[src="${data.captcha_base64}"]`).waitFor()
   await page.fill('#captcha', answer!)
 }
 
