@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { createHttpAccounts } from '../../src/account/http.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
+import { PATIENCE } from '../support/until.ts'
 import { HASH, hashContract, reasonOf, type StoredAccount, stored } from './source-contract.ts'
 
 const OLD_HASH = HASH.replace(/.$/, 'x')
@@ -38,7 +39,7 @@ async function startBackend(t: Test, answer: Answer): Promise<{ url: string; que
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/accounts?for=gateway`, questions, server }
 }
 
-function open(t: Test, url: string, timeout = 5000) {
+function open(t: Test, url: string, timeout = PATIENCE) {
   const source = createHttpAccounts({ kind: 'http', url, secret: SECRET, timeout }, systemClock)
   t.teardown(() => source.close())
   return source
@@ -81,7 +82,7 @@ t.test('changes are sent to the address for updates, signed like questions', asy
     response.writeHead({ gone: 404, odd: 302, other: 409 }[String(id)] ?? 204).end()
   })
   const update_url = `${new URL(url).origin}/update`
-  const source = createHttpAccounts({ kind: 'http', url, update_url, secret: SECRET, timeout: 5000 }, systemClock)
+  const source = createHttpAccounts({ kind: 'http', url, update_url, secret: SECRET, timeout: PATIENCE }, systemClock)
   t.teardown(() => source.close())
   const updates = source.updates!
   t.same([...updates.can], ['password', 'second-factor'])
@@ -115,7 +116,7 @@ t.test('a backend that stores second factors and does not tell them fails the lo
     [{ second_factor: null }, undefined],
   ] as const) {
     const { url } = await startBackend(t, json(200, { ...account, ...told }))
-    const settings = { kind: 'http', url, update_url: url, secret: SECRET, timeout: 5000 } as const
+    const settings = { kind: 'http', url, update_url: url, secret: SECRET, timeout: PATIENCE } as const
     const source = createHttpAccounts(settings, systemClock)
     t.teardown(() => source.close())
     const found = await source.find('admin').catch(fault => fault)
@@ -209,7 +210,7 @@ t.test('an unreachable backend is a failure, and is used again when it is back',
 t.test('beyond the limit of simultaneous queries further ones are refused as busy', async t => {
   const waiting: ServerResponse[] = []
   const { url } = await startBackend(t, (_, response) => void waiting.push(response))
-  const source = open(t, url, 30_000)
+  const source = open(t, url)
   const answers = Array.from({ length: 73 }, (_, index) => source.find(`user${index}`).catch(error => error))
   t.match(await answers.at(-1), { reason: 'BUSY' })
   const release = setInterval(() => {

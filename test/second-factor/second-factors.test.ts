@@ -257,7 +257,7 @@ const KINDS: readonly Kind[] = [
     skip: withoutRedis,
     async open(t) {
       const redis = await startRedis()
-      const settings = { kind: 'redis' as const, prefix: 'f', timeout: 5000, redis: { url: redis.url } }
+      const settings = { kind: 'redis' as const, prefix: 'f', timeout: PATIENCE, redis: { url: redis.url } }
       const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
       const open = () =>
         openRedisStore(
