@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '../base/durable-file.ts'
 import { isPattern, weaknessOf } from './guessable.ts'
+import { HEADER_VALUE } from './header-value.ts'
 import { faultOfIdentityKey, generateIdentityKey } from './identity-key.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 
@@ -14,9 +15,8 @@ const MIN_KEY_BYTES = 32
 const MIN_KEY_BITS = 64
 const MIN_SECRET_BITS = 32
 
-/** What every client sends in a header as it is: ASCII without spaces around it. */
-const IN_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
-const NOT_IN_HEADER = 'has characters outside of ASCII, or spaces around it, and is sent in a header'
+const IN_HEADER = new RegExp(HEADER_VALUE)
+const NOT_IN_HEADER = 'has characters outside of ASCII, or spaces at its ends, and is sent in a header'
 
 const MAKE_ONE = 'make one with `dualgate keys jwt`'
 

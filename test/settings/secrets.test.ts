@@ -152,7 +152,7 @@ t.test('an internal secret that clients cannot send as it is in a header is refu
     `${generateSecret()}\n`,
   ])
     t.match(faultsOf(t, `internal: { secret: ${JSON.stringify(secret)} }`), [
-      /outside of ASCII, or spaces around it.*`dualgate keys jwt`/,
+      /outside of ASCII, or spaces at its ends.*`dualgate keys jwt`/,
     ])
   t.same(faultsOf(t, `internal: { secret: ${JSON.stringify(`${generateSecret()} ${generateSecret()}`)} }`), [])
 })

@@ -1,3 +1,4 @@
+import { HEADER_VALUE } from '../header-value.ts'
 import {
   Count,
   type Decoded,
@@ -52,7 +53,7 @@ const RateLimit = Variant(
 
 /** A backend may need a password in a header; so no message shows values. */
 const HeaderValue = Secret({
-  pattern: '^[\\x21-\\x7e]([\\t\\x20-\\x7e]*[\\x21-\\x7e])?$',
+  pattern: HEADER_VALUE,
   'x-form': 'a text of ASCII characters, without spaces at its ends',
 })
 

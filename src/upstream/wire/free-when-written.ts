@@ -23,11 +23,11 @@ export function freeWhenWritten(chunk: Buffer): ((error?: Error | null) => void)
 }
 
 function free(memory: ArrayBuffer): void {
-  closedPort ??= closed()
+  closedPort ??= createClosedPort()
   closedPort.postMessage(null, [memory])
 }
 
-function closed(): MessagePort {
+function createClosedPort(): MessagePort {
   const { port1, port2 } = new MessageChannel()
   port1.close()
   port2.close()
