@@ -32,7 +32,10 @@ const ACCEPTED: [rest: string, settings: object][] = [
 ]
 
 const FAULTY: [rest: string, fault: RegExp][] = [
-  ['targets: [{ url: "http://a:70000" }]', /targets\[0\]\.url: is not an address; write scheme, host and port/],
+  [
+    'targets: [{ url: "http://a:70000" }]',
+    /targets\[0\]\.url: must be http:\/\/host:port, .*, not "http:\/\/a:70000"$/,
+  ],
   ['targets: ["http://a:1", { weight: 3 }]', /targets\[1\]\.url: is missing; it must be http:\/\/host:port/],
   ['targets: [{ url: "builtin:echo" }]', /targets\[0\]\.url: must be http:\/\/host:port/],
   ['targets: [{ url: "http://a:1", weight: 1001 }]', /weight: must be a whole number from 0 to 1000, not 1001/],

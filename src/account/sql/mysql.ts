@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { createPool, type FieldPacket, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
+import type { DatabaseAddress } from '../../settings/database-address.ts'
 import { parametersOf } from '../../workarounds/mysql2-parameters.ts'
-import type { DatabaseAddress } from './address.ts'
 import {
   type Database,
   type DatabaseOptions,

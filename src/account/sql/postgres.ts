@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { DatabaseAddress } from './address.ts'
+import type { DatabaseAddress } from '../../settings/database-address.ts'
 import { type Database, type DatabaseOptions, IDLE_TIMEOUT, placesOf, TOO_MANY_ROWS } from './database.ts'
 
 const ignore = () => undefined

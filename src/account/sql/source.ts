@@ -1,9 +1,9 @@
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue } from '../../base/task-queue.ts'
+import { type DatabaseAddress, readDatabaseAddress } from '../../settings/database-address.ts'
 import { readAccount, readRights } from '../answered-account.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
 import type { Updatable } from '../source.ts'
-import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
 import { type Database, type DatabaseOptions, type Placeholder, placesOf, type Values } from './database.ts'
 
 export interface SqlAccountsSettings {

@@ -1,8 +1,11 @@
 import { LOGIN_TYPES, SIDES } from '../../session/sides.ts'
+import { readDatabaseAddress } from '../database-address.ts'
 import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { accountsOf, storesSecondFactors } from '../served.ts'
+import { ACCOUNT_SECTIONS } from './account-sections.ts'
 import { isSameDirectory } from './directories.ts'
+import { reportFaults } from './files.ts'
 
 type Source = DecodedSettings['accounts']
 
@@ -44,6 +47,15 @@ export function checkAccounts({ accounts, login: { consumer } }: DecodedSettings
   if (shares(consumer, accounts)) report(['login', 'consumer', setting], fault)
 }
 
+/** Checks the URLs of databases, without asking them. */
+export function checkDatabases(settings: DecodedSettings, report: Report): void {
+  for (const { path, read } of ACCOUNT_SECTIONS) {
+    const section = read(settings)
+    if (section === 'off' || section.kind !== 'sql') continue
+    reportFaults(() => readDatabaseAddress(section.url), [...path, 'url'], report)
+  }
+}
+
 /** Only accounts in a file can be administered. */
 export function checkAccountAdministration(
   { account_administration, accounts, login }: DecodedSettings,
@@ -58,13 +70,11 @@ export function checkAccountAdministration(
 }
 
 /** Rights by login id need a query of their own. */
-export function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, report: Report): void {
+export function checkRightsQueries(settings: DecodedSettings, report: Report): void {
+  const { permissions } = settings
   if (typeof permissions === 'string' || permissions.source !== 'accounts') return
-  const places = [
-    { section: accounts, path: ['accounts'] },
-    { section: login.consumer, path: ['login', 'consumer'] },
-  ]
-  for (const { section, path } of places) {
+  for (const { path, read } of ACCOUNT_SECTIONS) {
+    const section = read(settings)
     if (section === 'off' || section.kind !== 'sql' || section.rights_query !== undefined) continue
     report(
       [...path, 'rights_query'],

@@ -4,19 +4,17 @@ import { type DirectorySettings, directoryOf, type LdapAccountsSettings } from '
 import type { KeyPath, Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { readCertificates } from '../tls.ts'
+import { ACCOUNT_SECTIONS } from './account-sections.ts'
 import { reportFaults } from './files.ts'
 
 /** Checks the directories of both sides, as far as this can be done without asking them. */
-export function checkDirectories({ accounts, login }: DecodedSettings, report: Report): void {
-  const sources = [
-    { settings: accounts, path: ['accounts'] },
-    { settings: login.consumer, path: ['login', 'consumer'] },
-  ]
-  for (const { settings, path } of sources) {
-    if (settings === 'off' || settings.kind !== 'ldap') continue
+export function checkDirectories(settings: DecodedSettings, report: Report): void {
+  for (const { path, read } of ACCOUNT_SECTIONS) {
+    const section = read(settings)
+    if (section === 'off' || section.kind !== 'ldap') continue
     const reportAt: Report = (inner, message) => report([...path, ...inner], message)
-    const directory = directoryOf(settings)
-    for (const check of CHECKS) check(settings, directory, reportAt)
+    const directory = directoryOf(section)
+    for (const check of CHECKS) check(section, directory, reportAt)
   }
 }
 

@@ -6,6 +6,7 @@ import type { DecodedSettings } from '../schema/settings.ts'
 import { keepsCookies, providersOf, servesLogin, signsInByPassword } from '../served.ts'
 import { readCertificates } from '../tls.ts'
 import { reportFaults } from './files.ts'
+import { faultOfOrigin } from './origins.ts'
 import { checkClaims } from './provider-claims.ts'
 
 const BASE = ['login', 'providers'] as const
@@ -39,10 +40,6 @@ const ENTRA = /(?:^|\.)(?:microsoftonline\.(?:com|us|de)|partner\.microsoftonlin
 const ALL_TENANTS = /^\/(?:common|organizations|consumers)(?:\/|$)/i
 
 function checkIssuer({ issuer }: ProviderSettings, _: DecodedSettings, report: Report): void {
-  if (!URL.canParse(issuer)) {
-    report(['issuer'], 'is not a URL such as https://sso.example.com/realms/staff')
-    return
-  }
   const { hostname, pathname } = new URL(issuer)
   if (ENTRA.test(hostname) && ALL_TENANTS.test(pathname))
     report(
@@ -123,9 +120,9 @@ function checkUrl({ browser: { url, secure, domain } }: DecodedSettings, report:
     report(path, 'is missing; login.providers needs the address of the gateway, such as https://admin.example.com')
     return
   }
-  const { origin, protocol, hostname } = URL.canParse(url) ? new URL(url) : { origin: null, protocol: '', hostname: '' }
-  if (origin === null) report(path, 'is not an origin such as https://admin.example.com')
-  else if (origin !== url) report(path, `must be written as browsers do: ${origin}`)
+  const { protocol, hostname } = new URL(url)
+  const fault = faultOfOrigin(url)
+  if (fault !== null) report(path, fault)
   else if (protocol === 'http:' && secure)
     report(path, 'begins with http://, where browsers send no cookie; use https://, or set browser.secure: off')
   else if (domain !== undefined && hostname !== domain && !hostname.endsWith(`.${domain}`))

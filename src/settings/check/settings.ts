@@ -13,6 +13,7 @@ import { checkAccess } from './access.ts'
 import {
   checkAccountAdministration,
   checkAccounts,
+  checkDatabases,
   checkRequiredFactors,
   checkRightsQueries,
 } from './account-sources.ts'
@@ -23,6 +24,7 @@ import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
 import { isDecided } from './identity-headers.ts'
 import { checkKeys } from './keys.ts'
+import { checkForeignPages } from './origins.ts'
 import { checkPages } from './pages.ts'
 import { checkProviders } from './providers.ts'
 import { checkStore } from './store.ts'
@@ -46,7 +48,9 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['timezone']], run: checkTimezone },
   { looksAt: [], lists: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
+  { looksAt: [['browser', 'origins'], ['cors']], run: checkForeignPages },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
+  { looksAt: [['accounts'], ['login', 'consumer']], run: checkDatabases },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkDirectories },
   { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccountAdministration },

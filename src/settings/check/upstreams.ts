@@ -10,6 +10,7 @@ import { isAddressRange } from './address-range.ts'
 import { reportFaults } from './files.ts'
 import { checkHeaderEdits } from './header-edits.ts'
 import { checkAssertion, checkIdentityHeaders } from './identity-headers.ts'
+import { checkOrigins } from './origins.ts'
 
 /** The checks of a list of upstreams, which is written at `base`. */
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
@@ -39,7 +40,7 @@ interface Check {
 }
 
 const CHECKS: readonly Check[] = [
-  { looksAt: ['target', 'targets'], run: checkTargets },
+  { looksAt: ['targets'], run: checkTargets },
   { looksAt: ['match', 'rewrite'], run: checkPaths },
   { looksAt: ['target', 'websocket'], run: checkWebSocket },
   { looksAt: ['target', 'request_headers', 'response_headers'], run: checkHeaderEdits },
@@ -76,23 +77,18 @@ function checkPaths(upstream: UpstreamSettings, base: KeyPath, report: Report): 
 }
 
 function checkWebSocket({ target, websocket }: UpstreamSettings, path: KeyPath, report: Report): void {
-  if (target !== 'builtin:echo' || websocket === 'off') return
-  report(
-    [...path, 'websocket'],
-    'has no effect, because builtin:echo opens no WebSocket; name a server as target, or remove it',
-  )
+  if (websocket === 'off') return
+  if (target === 'builtin:echo') {
+    report(
+      [...path, 'websocket'],
+      'has no effect, because builtin:echo opens no WebSocket; name a server as target, or remove it',
+    )
+  }
+  checkOrigins(websocket.origins ?? [], [...path, 'websocket', 'origins'], report)
 }
 
 function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
-  const { target, targets = [] } = upstream
-  const urls: [url: string, path: KeyPath][] = targets.map((one, index) => {
-    const place = [...path, 'targets', index]
-    return typeof one === 'string' ? [one, place] : [one.url, [...place, 'url']]
-  })
-  if (target !== undefined) urls.push([target, [...path, 'target']])
-  for (const [url, place] of urls) {
-    if (!URL.canParse(url)) report(place, 'is not an address; write scheme, host and port: http://10.0.0.5:3000')
-  }
+  const { targets = [] } = upstream
   if (targets.length > 0 && targetsOf({ targets }).every(({ weight }) => weight === 0)) {
     report([...path, 'targets'], 'all have weight 0, so that none gets requests; give one of them another weight')
   }
@@ -112,7 +108,7 @@ function checkResolve(upstream: UpstreamSettings, base: KeyPath, report: Report)
   if (resolve === 'off') return
   if (resolve < 1000) report(path, 'is too short; write 1s or more')
   const isLookedUp = ({ url }: { url: string }): boolean =>
-    /^https?:/.test(url) && URL.canParse(url) && isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0
+    /^https?:/.test(url) && isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0
   if (!targetsOf(upstream).some(isLookedUp)) report(path, 'has no effect, because no target is a name; remove it')
 }
 

@@ -3,10 +3,11 @@ import { DAY } from '../../base/clock.ts'
 
 /*
  * How the configuration is described: in JSON Schema, of which TypeScript makes the types. What has a default need not be
- * written. Five annotations go beyond JSON Schema:
+ * written. Six annotations go beyond JSON Schema:
  *
  *   x-form    says in words what a value looks like, for messages;
  *   x-secret  keeps a value out of messages;
+ *   x-url     marks a URL: a text that `URL` can read;
  *   x-path    marks a path, and says what a relative one is relative to: the file that holds it, or the working directory;
  *   x-longest is the longest duration, in milliseconds;
  *   x-reads   says how what is written becomes the value that the gateway uses: see `READINGS`.
@@ -81,6 +82,10 @@ export const Size = (description: string) =>
 /** A path: relative to the file that holds it; with `cwd`, or from the environment, to the working directory. */
 export const Path = <const O extends object>(options: O, base: 'file' | 'cwd' = 'file') =>
   ({ type: 'string', minLength: 1, 'x-path': base, 'x-form': 'a path', ...options }) as const
+
+/** A URL; its pattern says which. Port and host are such as a URL can have (WHATWG URL, 4.4). */
+export const Url = <const O extends { pattern: string; 'x-form': string }>(options: O) =>
+  ({ type: 'string', 'x-url': true, ...options }) as const
 
 /** A text that no message, log line or listing shows. */
 export const Secret = <const O extends object>(options: O) =>

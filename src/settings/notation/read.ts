@@ -24,6 +24,7 @@ export interface Schema {
   readonly default?: unknown
   readonly 'x-form'?: string
   readonly 'x-secret'?: true
+  readonly 'x-url'?: true
   readonly 'x-path'?: 'file' | 'cwd'
   readonly 'x-longest'?: number
   readonly 'x-reads'?: keyof typeof READINGS
@@ -95,10 +96,11 @@ function fits(schema: Schema, value: unknown): boolean {
 }
 
 function fitsText(schema: Schema, text: string): boolean {
-  const { minLength = 0, maxLength = Infinity, pattern, 'x-longest': longest } = schema
+  const { minLength = 0, maxLength = Infinity, pattern, 'x-longest': longest, 'x-url': isUrl = false } = schema
   const length = Array.from(text).length
   if (length < minLength || length > maxLength) return false
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text)) return false
+  if (isUrl && !URL.canParse(text)) return false
   return longest === undefined || READINGS.duration(text) <= longest
 }
 

@@ -1,4 +1,4 @@
-import { Count, Duration, LongDuration, Off, Path, Secret, Switch, Variant } from '../notation/notation.ts'
+import { Count, Duration, LongDuration, Off, Path, Secret, Switch, Url, Variant } from '../notation/notation.ts'
 
 /* Where accounts are, and how the gateway stores what their users change. */
 
@@ -37,14 +37,16 @@ const UpdateStatement = (value: 'password' | 'second_factor', description: strin
 const SqlAccounts = Variant(
   {
     kind: { const: 'sql' },
-    url: Secret({
-      pattern:
-        '^(postgres|postgresql|mysql|mariadb)://[^\\s:@/?#]+(:[^\\s@/?#]*)?@[^\\s@/?#]+/[^\\s/?#]+([?](sslmode|sslrootcert)=[^\\s&#]+(&(sslmode|sslrootcert)=[^\\s&#]+)*)?$',
-      'x-form':
-        'postgres://user:password@host:port/database or mysql://… with @ : / ? # in names and passwords percent-encoded',
-      description:
-        'The database. ?sslmode=require uses TLS and verifies the server (&sslrootcert=FILE names its authority), no-verify does not verify it.',
-    }),
+    url: Secret(
+      Url({
+        pattern:
+          '^(postgres|postgresql|mysql|mariadb)://[^\\s:@/?#]+(:[^\\s@/?#]*)?@[^\\s@/?#]+/[^\\s/?#]+([?](sslmode|sslrootcert)=[^\\s&#]+(&(sslmode|sslrootcert)=[^\\s&#]+)*)?$',
+        'x-form':
+          'postgres://user:password@host:port/database or mysql://… with @ : / ? # in names and passwords percent-encoded',
+        description:
+          'The database. ?sslmode=require uses TLS and verifies the server (&sslrootcert=FILE names its authority), no-verify does not verify it.',
+      }),
+    ),
     query: {
       type: 'string',
       pattern: '^\\s*([Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh])\\s[^]*[^:\'"`A-Za-z0-9_]:username(?![A-Za-z0-9_])',
@@ -83,24 +85,22 @@ const SqlAccounts = Variant(
 const HttpAccounts = Variant(
   {
     kind: { const: 'http' },
-    url: {
-      type: 'string',
+    url: Url({
       pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
       'x-form': 'http://host:port/path or https://host:port/path',
       description: 'Receives {"username": …} by POST; responds with 200 and the account, or with 404.',
-    },
+    }),
     secret: Secret({
       minLength: 16,
       'x-form': '16 characters or more',
       description: 'Signs every request: X-Dualgate-Signature is t=<unix seconds>,v1=<hex HMAC-SHA256 of t.body>.',
     }),
-    update_url: {
-      type: 'string',
+    update_url: Url({
       pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
       'x-form': 'http://host:port/path or https://host:port/path',
       description:
         'Receives {"id": …, "password": …, "password_before": …} or {"id": …, "second_factor": …, "second_factor_before": …} by POST; responds with 200 or 204, with 404, or with 409.',
-    },
+    }),
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
     recheck: Recheck('60s'),
   },
@@ -108,11 +108,10 @@ const HttpAccounts = Variant(
   ['kind', 'url', 'secret'],
 )
 
-const DirectoryServer = {
-  type: 'string',
+const DirectoryServer = Url({
   pattern: '^ldaps?://[^\\s/?#@,]+/?$',
   'x-form': 'ldaps://host or ldaps://host:port, or ldap://… with start_tls: on',
-} as const
+})
 
 const Attribute = (description: string) =>
   ({

@@ -1,4 +1,4 @@
-import { Path, Section, Switch } from '../notation/notation.ts'
+import { Path, Section, Switch, Url } from '../notation/notation.ts'
 import { Origins } from './gate.ts'
 
 /** Sessions that browsers keep in a cookie, and the gateway's own sign-in page. */
@@ -6,12 +6,11 @@ export const Browser = Section(
   {
     business: Switch(false, 'Users of the B side may keep their session in a cookie.'),
     consumer: Switch(false, 'Users of the C side may keep their session in a cookie.'),
-    url: {
-      type: 'string',
+    url: Url({
       pattern: '^https?://[^\\s@/?#]+$',
       'x-form': 'an origin such as https://admin.example.com',
       description: 'The address at which browsers reach the gateway; needed with login.providers.',
-    },
+    }),
     secure: Switch(true, 'Browsers send the cookie over HTTPS only; off for plain HTTP in an intranet.'),
     keep: {
       enum: ['session', 'browser'],
@@ -37,12 +36,11 @@ export const Browser = Section(
       description: 'Title of the sign-in page.',
     },
     logo: Path({ description: 'SVG or PNG file that the sign-in page shows instead of the mark of dualgate.' }),
-    consumer_page: {
-      type: 'string',
+    consumer_page: Url({
       pattern: '^https?://[^\\s\\\\]+$',
       'x-form': 'a URL such as https://shop.example/login',
       description: "The operator's own sign-in page of consumers, for a C side whose login the gateway does not serve.",
-    },
+    }),
   },
   'Browser sessions: a session in a cookie, and the sign-in page at /sign-in/.',
 )

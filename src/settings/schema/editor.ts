@@ -13,7 +13,7 @@ function plain(value: Json): Json {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
   const { required, 'x-form': form, ...all } = value
-  const { 'x-path': _path, 'x-secret': _secret, 'x-longest': _longest, 'x-reads': _reads, ...rest } = all
+  const { 'x-path': _p, 'x-url': _u, 'x-secret': _s, 'x-longest': _l, 'x-reads': _r, ...rest } = all
   const kept = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, plain(inner)])) as JsonObject
   if (Array.isArray(required) && required.length > 0) kept.required = required
   // A section of which every key is commented out is empty, which YAML reads as null.

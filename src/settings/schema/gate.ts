@@ -1,5 +1,5 @@
 import { EXCEPTION_METHODS } from '../../gate/exceptions.ts'
-import { Off, Section, Switch, Variant } from '../notation/notation.ts'
+import { Off, Section, Switch, Url, Variant } from '../notation/notation.ts'
 
 /* Which requests need what, and which pages of other origins may send them. */
 
@@ -32,11 +32,7 @@ export const Access = {
   description: 'Client addresses that may call a path, own routes included; the first match decides.',
 } as const
 
-const ORIGIN = {
-  type: 'string',
-  pattern: '^https?://[^/*]+$',
-  'x-form': 'an origin such as https://admin.example',
-} as const
+const ORIGIN = Url({ pattern: '^https?://[^/*]+$', 'x-form': 'an origin such as https://admin.example' })
 
 /** Origins of pages, each as scheme://host[:port]. */
 export const Origins = <const O extends object>(options: O) => ({ type: 'array', items: ORIGIN, ...options }) as const

@@ -1,4 +1,4 @@
-import { type Decoded, Duration, LongDuration, Path, Secret, Variant } from '../notation/notation.ts'
+import { type Decoded, Duration, LongDuration, Path, Secret, Url, Variant } from '../notation/notation.ts'
 
 /* OpenID providers with which users sign in. */
 
@@ -42,12 +42,11 @@ const Provider = Variant(
       description: 'The text of its button.',
       'x-form': 'a text, or { en: Company account, zh-CN: 公司账号 }',
     },
-    issuer: {
-      type: 'string',
+    issuer: Url({
       pattern: '^https?://[^\\s@/?#]+(?:/[^\\s?#]*)?$',
       'x-form': 'a URL such as https://sso.example.com/realms/staff',
       description: 'The issuer, exactly as the provider writes it; its configuration is found below it.',
-    },
+    }),
     client_id: {
       type: 'string',
       minLength: 1,
@@ -127,12 +126,11 @@ const Provider = Variant(
     clock_tolerance: Duration('30s', 'How far its clock may differ.'),
     timeout: Duration('5s', 'A sign-in waits no longer for one answer of the provider; then it fails with 503.'),
     ca: Path({ description: 'PEM file of the trusted authorities, instead of those of the system.' }),
-    proxy: {
-      type: 'string',
+    proxy: Url({
       pattern: '^http://[^\\s@/?#]+/?$',
       'x-form': 'http://host:port',
       description: 'The HTTP proxy through which the provider is reached.',
-    },
+    }),
   },
   'An OpenID provider.',
   ['name', 'side', 'label', 'issuer', 'client_id', 'account'],

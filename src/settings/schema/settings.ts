@@ -9,6 +9,7 @@ import {
   Secret,
   Section,
   Switch,
+  Url,
   Variant,
 } from '../notation/notation.ts'
 import { Accounts } from './account-sources.ts'
@@ -61,7 +62,11 @@ const Jwt = Section(
 
 const Webhook = Variant(
   {
-    url: { type: 'string', pattern: '^https?://', description: 'Receives events by POST, one JSON object each.' },
+    url: Url({
+      pattern: '^https?://[^\\s@/?#]+([/?][^\\s#]*)?$',
+      'x-form': 'http://host:port/path or https://host:port/path',
+      description: 'Receives events by POST, one JSON object each.',
+    }),
     secret: Secret({
       minLength: 32,
       'x-form': 'a text of 32 characters or more',

@@ -7,6 +7,7 @@ import {
   Port,
   Secret,
   Section,
+  Url,
   Variant,
 } from '../notation/notation.ts'
 
@@ -26,11 +27,13 @@ const RedisNodes = <const D extends string>(description: D) =>
 
 const Redis = Variant(
   {
-    url: Secret({
-      pattern: '^rediss?://',
-      'x-form': 'redis://… or rediss://…',
-      description: 'One server: redis://[user:password@]host[:port][/database], rediss:// for TLS.',
-    }),
+    url: Secret(
+      Url({
+        pattern: '^rediss?://',
+        'x-form': 'redis://user:password@host:port or rediss://…, with @ : / ? # in passwords percent-encoded',
+        description: 'One server: redis://[user:password@]host[:port][/database], rediss:// for TLS.',
+      }),
+    ),
     sentinels: RedisNodes('Addresses of the Sentinels; needs `name`.'),
     name: { type: 'string', minLength: 1, description: 'Name of the master that the Sentinels watch.' },
     cluster: RedisNodes('Addresses of some nodes of a Redis Cluster.'),

@@ -7,6 +7,7 @@ import {
   OptionalCount,
   Path,
   Section,
+  Url,
   Variant,
 } from '../notation/notation.ts'
 
@@ -14,11 +15,10 @@ import {
 
 const SERVER = 'https?://[^/?#@]+/?|unix:/[^?#]+'
 
-const Server = {
-  type: 'string',
+const Server = Url({
   pattern: `^(${SERVER})$`,
   'x-form': 'http://host:port, https://host:port or unix:/path/of.sock',
-} as const
+})
 
 const Weight = Count(1, 'Share of the requests among the targets; 0: no new requests.', 0, 1000)
 
@@ -98,12 +98,11 @@ const Timeouts = Section(
 
 /** The settings of an upstream that are about its targets. */
 export const TARGETS = {
-  target: {
-    type: 'string',
+  target: Url({
     pattern: `^(builtin:echo|${SERVER})$`,
     'x-form': 'http://host:port, https://host:port, unix:/path/of.sock or builtin:echo',
     description: 'The one target: scheme, host and port, or a Unix socket.',
-  },
+  }),
   targets: {
     type: 'array',
     items: {

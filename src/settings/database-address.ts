@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { ConfigurationError } from './notation/fault.ts'
+import { readCertificates } from './tls.ts'
 
 /** The address of a database, from its URL. */
 export interface DatabaseAddress {
@@ -20,25 +21,28 @@ const KINDS: Readonly<Record<string, Pick<DatabaseAddress, 'kind' | 'port'>>> = 
   'mariadb:': { kind: 'mysql', port: 3306 },
 }
 
-/** Reads `accounts.url`. Exceptions never contain the URL, because it contains a password. */
+/** Reads the URL of a database. Throws `ConfigurationError`, which never contains the URL: there is a password in it. */
 export function readDatabaseAddress(text: string): DatabaseAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   const usual = KINDS[url?.protocol ?? '']
-  if (url === null || usual === undefined) throw new Error('accounts.url is not the URL of a database')
+  if (url === null || usual === undefined)
+    throw faultOf('address', 'must be postgres://user:password@host:port/database, or mysql://…')
+  return {
+    kind: usual.kind,
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? usual.port : Number(url.port),
+    user: decode('user', url.username),
+    password: decode('password', url.password),
+    database: decode('database', url.pathname.slice(1)),
+    tls: tlsOf(url.searchParams),
+  }
+}
+
+function decode(part: string, text: string): string {
   try {
-    return {
-      kind: usual.kind,
-      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: url.port === '' ? usual.port : Number(url.port),
-      user: decodeURIComponent(url.username),
-      password: decodeURIComponent(url.password),
-      database: decodeURIComponent(url.pathname.slice(1)),
-      tls: tlsOf(url.searchParams),
-    }
-  } catch (error) {
-    // What decodeURIComponent throws does not say where.
-    if (error instanceof URIError) throw new Error('accounts.url contains a % that is not percent-encoding')
-    throw error
+    return decodeURIComponent(text)
+  } catch {
+    throw faultOf(part, 'has a % that is not percent-encoding; write %25')
   }
 }
 
@@ -47,9 +51,12 @@ function tlsOf(parameters: URLSearchParams): DatabaseAddress['tls'] {
   const mode = parameters.get('sslmode') ?? 'disable'
   const file = parameters.get('sslrootcert')
   if (mode === 'disable' && file === null) return null
+  if (mode === 'disable') throw faultOf('sslrootcert', 'has no effect without sslmode=require; add it')
   if (mode === 'no-verify') return { verify: false }
   if (mode !== 'require' && mode !== 'verify-full') {
-    throw new Error('accounts.url: sslmode must be disable, require, verify-full or no-verify')
+    throw faultOf('sslmode', 'must be disable, require, verify-full or no-verify')
   }
-  return file === null ? { verify: true } : { verify: true, ca: readFileSync(file, 'utf8') }
+  return file === null ? { verify: true } : { verify: true, ca: readCertificates(file, 'sslrootcert') }
 }
+
+const faultOf = (place: string, message: string): ConfigurationError => new ConfigurationError([{ place, message }])
