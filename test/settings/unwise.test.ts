@@ -9,8 +9,8 @@ import { ROOT } from '../support/root.ts'
 import { BESIDE, folderWith, GOOD_KEY, PRODUCTION, settingsOf } from './folder.ts'
 
 const REDIS = (rest: string): string => `store: { kind: redis, redis: { url: "${rest}" } }`
-const SQL = (url: string): string =>
-  `accounts: { kind: sql, url: "${url}", query: "SELECT 1 FROM u WHERE n = :username" }`
+const SOURCE = (url: string): string => `{ kind: sql, url: "${url}", query: "SELECT 1 FROM u WHERE n = :username" }`
+const SQL = (url: string): string => `accounts: ${SOURCE(url)}`
 const UPSTREAM = (rest: string): string => `upstreams: [{ name: a, match: /api, ${rest} }]`
 
 /** A configuration, and the setting that is unwise in it. */
@@ -52,6 +52,13 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['accounts.url', SQL('mysql://gateway:secret@db.example.com/shop')],
   ['accounts.url', SQL('postgres://gateway:secret@db.example.com/shop?sslmode=no-verify')],
   ['accounts.url', SQL('mysql://root:secret@127.0.0.1/shop')],
+  ['accounts.url', SQL('mysql://gateway:secret@db.example.com/shop?sslmode=no-verify&sslrootcert=/nowhere')],
+  ['login.consumer.url', `login: { consumer: ${SOURCE('mysql://gateway:secret@db.example.com/shop')} }`],
+  ['login.consumer.url', `login: { consumer: ${SOURCE('postgres://postgres:secret@127.0.0.1/shop')} }`],
+  [
+    'login.consumer.update_url',
+    `login: { consumer: { kind: http, url: "https://8.8.8.8/a", update_url: "http://8.8.8.8/b", secret: ${GOOD_KEY} } }`,
+  ],
   ['accounts.url', `accounts: { kind: http, url: "http://8.8.8.8/by-name", secret: ${GOOD_KEY} }`],
   [
     'accounts.update_url',

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { memoize } from '../../base/memoize.ts'
+import { readDatabaseAddress } from '../database-address.ts'
 
 /* What the address of a server tells about the way to it. */
 
@@ -48,9 +49,8 @@ export function isUnencrypted(
 
 /** Whether a database on a public host is read without TLS that proves who it is. */
 export function isUnverifiedDatabase(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const url = new URL(text)
-  return isPublicHost(hostOf(url)) && !/[?&](sslmode=(require|verify-full)|sslrootcert=)/.test(url.search)
+  const { host, tls } = readDatabaseAddress(text)
+  return isPublicHost(host) && tls?.verify !== true
 }
 
 /** A name without a dot is one of a container network, which only its own containers reach. */

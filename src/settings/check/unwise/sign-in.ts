@@ -1,10 +1,11 @@
 import { DAY } from '../../../base/clock.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
 import { storesIn } from '../../served.ts'
-import { isLoopback, isUnencrypted, isUnverifiedDatabase } from '../networks.ts'
+import type { AccountSection } from '../account-sections.ts'
+import { isLoopback, isUnencrypted } from '../networks.ts'
 import { indexesOf, MINUTE, type Rule } from './rule.ts'
 
-/** How users sign in, and where their accounts are. */
+/** How users sign in. */
 export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
   {
     setting: ['login', 'rate_limit'],
@@ -67,36 +68,8 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
     finds: ({ login }) => indexesOf(login.providers, ({ clock_tolerance }) => clock_tolerance > 5 * MINUTE),
     message: 'accepts tokens that ended more than five minutes ago (clock_tolerance); set the clocks instead',
   },
-  {
-    setting: ['accounts', 'url'],
-    finds: ({ accounts }) => accounts.kind === 'sql' && isUnverifiedDatabase(accounts.url),
-    message: 'reads password hashes over a public network without verified TLS; add ?sslmode=require',
-  },
-  {
-    setting: ['accounts', 'url'],
-    finds: ({ accounts }) => accounts.kind === 'sql' && /^\w+:\/\/(root|postgres|sa)[:@]/.test(accounts.url),
-    message: 'names the owner of the database: give the gateway a user that can only do what its statements do',
-  },
-  {
-    setting: ['accounts', 'bind', 'dn'],
-    finds: ({ accounts }) => accounts.kind === 'ldap' && DIRECTORY_OWNER.test(accounts.bind.dn),
-    message: 'is the administrator of the directory: give the gateway an account that can only read',
-  },
-  {
-    setting: ['accounts', 'url'],
-    finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.url, 'http:'),
-    message: 'gets password hashes unencrypted over a public network; use https://',
-  },
-  {
-    setting: ['accounts', 'update_url'],
-    finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.update_url, 'http:'),
-    message: 'gets password hashes unencrypted over a public network; use https://',
-  },
 ]
 
-/** `cn=admin,…`, `CN=Administrator,…`, `EXAMPLE\\administrator` */
-const DIRECTORY_OWNER = /^(?:cn=|uid=|[^\\]+\\)?(?:admin|administrator|manager|root|directory manager)(?:,|@|$)/i
-
 /** Whether second factors of a database, a backend or a directory are stored. Of those in a file, the start warns if there are any. */
-const storesInSource = (source: DecodedSettings['accounts'] | DecodedSettings['login']['consumer']): boolean =>
+const storesInSource = (source: AccountSection): boolean =>
   source !== 'off' && source.kind !== 'file' && storesIn(source, 'second_factor')

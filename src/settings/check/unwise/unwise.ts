@@ -1,6 +1,7 @@
 import type { KeyPath, Written } from '../../notation/written.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
 import type { UpstreamSettings } from '../../schema/upstreams.ts'
+import { ACCOUNT_SOURCES } from './account-sources.ts'
 import { EXPOSURE } from './exposure.ts'
 import type { Rule } from './rule.ts'
 import { warnOfWrittenSecrets } from './secrets.ts'
@@ -13,7 +14,7 @@ import { UPSTREAMS } from './upstreams.ts'
 /** Warns of every unwise setting, where there are no faults. */
 export function warnOfUnwise(settings: DecodedSettings, written: Written, isProduction: boolean): void {
   if (written.faults.length > 0) return
-  warn([...EXPOSURE, ...SIGN_IN, ...SESSIONS], settings, written, [], isProduction)
+  warn([...EXPOSURE, ...SIGN_IN, ...ACCOUNT_SOURCES, ...SESSIONS], settings, written, [], isProduction)
   if (isProduction) warnOfWrittenSecrets(written)
 }
 
