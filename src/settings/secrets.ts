@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '../base/durable-file.ts'
 import { isPattern, weaknessOf } from './guessable.ts'
-import { HEADER_VALUE } from './header-value.ts'
+import { HEADER_VALUE } from './header-field.ts'
 import { faultOfIdentityKey, generateIdentityKey } from './identity-key.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 

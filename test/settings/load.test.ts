@@ -141,6 +141,12 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     /^gateway\.yaml:1 cors\.origin\[0\]: must be an origin such as https:\/\/admin\.example, not "\*"$/,
   ],
   [
+    'names of headers that no message can have',
+    'cors: { origin: ["https://a.example"], allowedHeaders: [X-A], exposedHeaders: [X-A, "X B", "X-Ü"] }\n',
+    /cors\.exposedHeaders\[1\]: must be the name of a header such as X-Request-Id, not "X B"$/,
+    /cors\.exposedHeaders\[2\]: must be the name of a header such as X-Request-Id, not "X-Ü"$/,
+  ],
+  [
     'a union, by a key that is missing',
     'cors: { credentials: on }\n',
     /^gateway\.yaml:1 cors\.origin: is missing; it must be a list$/,

@@ -36,6 +36,7 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     'targets: [{ url: "http://a:70000" }]',
     /targets\[0\]\.url: must be http:\/\/host:port, .*, not "http:\/\/a:70000"$/,
   ],
+  [`${TWO}, health: { path: /zustände }`, /health\.path: must be a path such as \/healthz, not "\/zustände"/],
   ['targets: ["http://a:1", { weight: 3 }]', /targets\[1\]\.url: is missing; it must be http:\/\/host:port/],
   ['targets: [{ url: "builtin:echo" }]', /targets\[0\]\.url: must be http:\/\/host:port/],
   ['targets: [{ url: "http://a:1", weight: 1001 }]', /weight: must be a whole number from 0 to 1000, not 1001/],

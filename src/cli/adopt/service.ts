@@ -5,6 +5,7 @@ import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { NOT_UTF8 } from '../../settings/notation/utf8.ts'
 import { isSection } from '../../settings/notation/written.ts'
 import { readYamlFile } from '../../settings/notation/yaml.ts'
+import { SettingsSchema } from '../../settings/schema/settings.ts'
 import { CommandError } from '../terminal.ts'
 import { type Database, databaseOf } from './database.ts'
 
@@ -65,7 +66,7 @@ export function readService(file: string, cwd: string): Service {
 function jwtOf(find: (pattern: RegExp) => Named | undefined): Record<string, string> {
   const settings: readonly (readonly [variable: string, form: RegExp, fallback: string])[] = [
     ['EXPIRE_SECONDS', /^[1-9]\d{0,8}$/, '2592000'],
-    ['TOKEN_NAME', /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'Authorization'],
+    ['TOKEN_NAME', new RegExp(SettingsSchema.properties.jwt.properties.token_name.pattern), 'Authorization'],
     ['ALGORITHM', /^HS(256|384|512)$/, 'HS256'],
   ]
   return Object.fromEntries(

@@ -1,4 +1,5 @@
 import { isFixedInRequests, isFixedInResponses, reservedForm } from '../../base/header-names.ts'
+import { HEADER_NAME } from '../header-field.ts'
 import type { KeyPath, Report } from '../notation/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 
@@ -7,8 +8,7 @@ const EDITS = [
   { key: 'response_headers', isFixed: isFixedInResponses },
 ] as const
 
-/** A token of RFC 9110 5.6.2. */
-const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const NAME = new RegExp(`^${HEADER_NAME}$`)
 
 export const isHeaderName = (text: string): boolean => NAME.test(text)
 

@@ -1,4 +1,5 @@
 import { EXCEPTION_METHODS } from '../../gate/exceptions.ts'
+import { HEADER_NAME } from '../header-field.ts'
 import { Off, Section, Switch, Url, Variant } from '../notation/notation.ts'
 
 /* Which requests need what, and which pages of other origins may send them. */
@@ -37,7 +38,10 @@ const ORIGIN = Url({ pattern: '^https?://[^/*]+$', 'x-form': 'an origin such as 
 /** Origins of pages, each as scheme://host[:port]. */
 export const Origins = <const O extends object>(options: O) => ({ type: 'array', items: ORIGIN, ...options }) as const
 
-const Names = { type: 'array', items: { type: 'string', minLength: 1 } } as const
+const Names = {
+  type: 'array',
+  items: { type: 'string', pattern: `^${HEADER_NAME}$`, 'x-form': 'the name of a header such as X-Request-Id' },
+} as const
 
 export const Cors = {
   anyOf: [

@@ -1,3 +1,4 @@
+import { HEADER_NAME } from '../header-field.ts'
 import {
   Count,
   type Decoded,
@@ -46,7 +47,7 @@ const Jwt = Section(
     expire_seconds: Count(2_592_000, 'Lifetime of a token and of its record in seconds, both sides.', 1, 315_360_000),
     token_name: {
       type: 'string',
-      pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$",
+      pattern: `^(?=.{1,64}$)${HEADER_NAME}$`,
       'x-form': 'the name of a header',
       default: 'Authorization',
       description: 'Name of the request header with the token.',

@@ -1,3 +1,4 @@
+import { HEADER_NAME } from '../header-field.ts'
 import {
   Count,
   type Decoded,
@@ -24,7 +25,7 @@ const Weight = Count(1, 'Share of the requests among the targets; 0: no new requ
 
 const Hash = {
   type: 'string',
-  pattern: "^(login-id|address|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+)$",
+  pattern: `^(login-id|address|header:${HEADER_NAME})$`,
   'x-form': 'login-id, address or header:<name>',
   description: 'What is the same in all requests of a client.',
 } as const
@@ -59,7 +60,7 @@ const Health = Variant(
   {
     path: {
       type: 'string',
-      pattern: '^/[^\\s#]*$',
+      pattern: '^/[!-"$-~]*$',
       'x-form': 'a path such as /healthz',
       description: 'The path that is requested; a status from 200 to 399 is a success.',
     },

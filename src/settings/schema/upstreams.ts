@@ -1,4 +1,4 @@
-import { HEADER_VALUE } from '../header-value.ts'
+import { HEADER_VALUE } from '../header-field.ts'
 import {
   Count,
   type Decoded,
