@@ -1,5 +1,8 @@
 import type { UpstreamSettings } from './schema/upstreams.ts'
 
+/** Before the path of a Unix socket, in the URL of a target. */
+export const UNIX = 'unix:'
+
 /** A target of an upstream, and its share of the requests among the others. */
 export interface WeightedTarget {
   url: string

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { UNIX } from '../settings/targets.ts'
 
 /** The address of a target, parsed once from its URL. */
 export interface TargetAddress {
@@ -17,8 +18,6 @@ export interface TargetAddress {
   /** Whether the host is a name, whose address may change. */
   readonly isName: boolean
 }
-
-const UNIX = 'unix:'
 
 /** Throws on an invalid URL. With `ip` it is one address of its name: TLS and `Host` still use the name. */
 export function readAddress(url: string, ip: string | null = null): TargetAddress {

@@ -141,6 +141,16 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     /^gateway\.yaml:1 cors\.origin\[0\]: must be an origin such as https:\/\/admin\.example, not "\*"$/,
   ],
   [
+    'a version that is listed twice',
+    'api_versions: [1, 2, 1]\n',
+    /^gateway\.yaml:1 api_versions\[2\]: is there twice; remove one$/,
+  ],
+  [
+    'a socket whose path is too long',
+    `internal: { socket: /${'s'.repeat(107)} }\n`,
+    /^gateway\.yaml:1 internal\.socket: leads to a path of 108 bytes, and a socket can have 10[37]; choose a shorter one$/,
+  ],
+  [
     'names of headers that no message can have',
     'cors: { origin: ["https://a.example"], allowedHeaders: [X-A], exposedHeaders: [X-A, "X B", "X-Ü"] }\n',
     /cors\.exposedHeaders\[1\]: must be the name of a header such as X-Request-Id, not "X B"$/,

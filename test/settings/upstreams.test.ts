@@ -36,6 +36,14 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     'targets: [{ url: "http://a:70000" }]',
     /targets\[0\]\.url: must be http:\/\/host:port, .*, not "http:\/\/a:70000"$/,
   ],
+  [
+    `target: "unix:/${'s'.repeat(107)}"`,
+    /target: leads to a path of 108 bytes, and a socket can have 10[37]; choose a sh/,
+  ],
+  [
+    `targets: ["unix:/${'s'.repeat(102)}", { url: "unix:/${'ä'.repeat(54)}" }]`,
+    /targets\[1\]\.url: leads to a path of 109 bytes, and a socket can have 10[37]; choose a shorter one$/,
+  ],
   [`${TWO}, health: { path: /zustände }`, /health\.path: must be a path such as \/healthz, not "\/zustände"/],
   ['targets: ["http://a:1", { weight: 3 }]', /targets\[1\]\.url: is missing; it must be http:\/\/host:port/],
   ['targets: [{ url: "builtin:echo" }]', /targets\[0\]\.url: must be http:\/\/host:port/],

@@ -27,6 +27,7 @@ import { checkKeys } from './keys.ts'
 import { checkForeignPages } from './origins.ts'
 import { checkPages } from './pages.ts'
 import { checkProviders } from './providers.ts'
+import { faultOfSocket } from './socket-path.ts'
 import { checkStore } from './store.ts'
 
 interface Check {
@@ -130,6 +131,8 @@ export function checkSettings(settings: DecodedSettings, written: Written): void
 }
 
 function checkPorts({ listen, internal }: DecodedSettings, report: Report): void {
+  const fault = internal.socket === undefined ? null : faultOfSocket(internal.socket)
+  if (fault !== null) report(['internal', 'socket'], fault)
   if (internal.socket === undefined && listen.port !== 0 && listen.port === internal.port) {
     report(['internal', 'port'], 'is also the public port; give the internal listener another one')
   }

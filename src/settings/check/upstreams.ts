@@ -4,13 +4,14 @@ import { isPagePattern } from '../../gate/page-rules.ts'
 import { readTarget } from '../../gate/path.ts'
 import type { KeyPath, Report, Written } from '../notation/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
-import { targetsOf } from '../targets.ts'
+import { targetsOf, UNIX } from '../targets.ts'
 import { readUpstreamTls } from '../tls.ts'
 import { isAddressRange } from './address-range.ts'
 import { reportFaults } from './files.ts'
 import { checkHeaderEdits } from './header-edits.ts'
 import { checkAssertion, checkIdentityHeaders } from './identity-headers.ts'
 import { checkOrigins } from './origins.ts'
+import { faultOfSocket } from './socket-path.ts'
 
 /** The checks of a list of upstreams, which is written at `base`. */
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
@@ -40,7 +41,7 @@ interface Check {
 }
 
 const CHECKS: readonly Check[] = [
-  { looksAt: ['targets'], run: checkTargets },
+  { looksAt: ['target', 'targets'], run: checkTargets },
   { looksAt: ['match', 'rewrite'], run: checkPaths },
   { looksAt: ['target', 'websocket'], run: checkWebSocket },
   { looksAt: ['target', 'request_headers', 'response_headers'], run: checkHeaderEdits },
@@ -88,7 +89,16 @@ function checkWebSocket({ target, websocket }: UpstreamSettings, path: KeyPath, 
 }
 
 function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
-  const { targets = [] } = upstream
+  const { target, targets = [] } = upstream
+  const urls: [url: string, path: KeyPath][] = targets.map((one, index) => {
+    const place = [...path, 'targets', index]
+    return typeof one === 'string' ? [one, place] : [one.url, [...place, 'url']]
+  })
+  if (target !== undefined) urls.push([target, [...path, 'target']])
+  for (const [url, place] of urls) {
+    const fault = url.startsWith(UNIX) ? faultOfSocket(url.slice(UNIX.length)) : null
+    if (fault !== null) report(place, fault)
+  }
   if (targets.length > 0 && targetsOf({ targets }).every(({ weight }) => weight === 0)) {
     report([...path, 'targets'], 'all have weight 0, so that none gets requests; give one of them another weight')
   }

@@ -16,6 +16,8 @@ export interface Schema {
   readonly items?: Schema
   readonly minItems?: number
   readonly maxItems?: number
+  /** Of a list of texts or numbers. */
+  readonly uniqueItems?: true
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
@@ -154,9 +156,11 @@ function defaultsIn(schema: Schema, path: KeyPath, reading: Reading): Section {
 }
 
 function readList(schema: Schema, value: unknown[], path: KeyPath, reading: Reading): unknown[] {
-  const { minItems: least = 0, maxItems: most = Infinity } = schema
+  const { minItems: least = 0, maxItems: most = Infinity, uniqueItems: isSet = false } = schema
   if (value.length < least) reading.written.report(path, `must have at least ${entriesOf(least)}`)
   if (value.length > most) reading.written.report(path, `must have at most ${entriesOf(most)}`)
+  for (const [index, item] of value.entries())
+    if (isSet && value.indexOf(item) !== index) reading.written.report([...path, index], 'is there twice; remove one')
   return value.map((item, index) => readValue(schema.items!, item, [...path, index], reading))
 }
 

@@ -141,6 +141,7 @@ export const SettingsSchema = {
       type: 'array',
       items: { type: 'integer', minimum: 1, maximum: 1_000_000 },
       minItems: 1,
+      uniqueItems: true,
       default: [1],
       description: 'Versions n for which the gateway serves its own routes below /api/v<n>.',
     },
