@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { Server } from 'node:net'
+import { dirname } from 'node:path'
 import { isSocket, listenPrivately, removeDeadSocket } from '../http/server/private-socket.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/settings.ts'
@@ -34,13 +36,22 @@ async function open(address: { host: string; port: number } | { path: string }):
   return server
 }
 
+/** What Node says of an address; `hostname` where a name has none. */
+type ListeningFault = NodeJS.ErrnoException & { hostname?: string; port?: number; address?: string }
+
+const variableOf = (key: string): string => key.toUpperCase().replace('.', '__')
+
+const unknownHost = (host: string, key: string): AddressError =>
+  new AddressError(`this machine knows no host ${host}; set another ${key} (${variableOf(key)})`)
+
 /** A readable error for a failed `listen`, with the setting to change. */
 export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
-  const { code, port, address, message } = fault as NodeJS.ErrnoException & { port?: number; address?: string }
+  const { code, hostname, port, address, message } = fault as ListeningFault
+  if (hostname !== undefined) return unknownHost(hostname, hostname === listen.host ? 'listen.host' : 'internal.host')
   const isPath = address === internal.socket
   const isPublic = port === listen.port && port !== internal.port
   const key = isPath ? 'internal.socket' : isPublic ? 'listen.port' : 'internal.port'
-  const variable = key.toUpperCase().replace('.', '__')
+  const variable = variableOf(key)
   const where = isPath || port === undefined ? String(address) : `${address}:${port}`
   if (code === 'EADDRINUSE' && isPath && !isSocket(where)) {
     return new AddressError(`${where} exists and is not a socket; remove it, or set another ${key} (${variable})`)
@@ -48,6 +59,9 @@ export function explainListening(fault: unknown, { listen, internal }: Settings)
   if (code === 'EADDRINUSE') {
     return new AddressError(`${where} is in use by another program; stop it, or set another ${key} (${variable})`)
   }
+  // Node says the same of a folder that is missing.
+  if (code === 'EACCES' && isPath && !existsSync(dirname(where)))
+    return new AddressError(`the folder of ${where} does not exist; make it, or set another ${key} (${variable})`)
   if (code === 'EACCES')
     return new AddressError(`this user may not listen on ${where}; set another ${key} (${variable})`)
   if (code === 'EADDRNOTAVAIL')

@@ -269,6 +269,24 @@ t.test('a port in use is reported, with the setting to change', async t => {
   }
 })
 
+t.test('an address that is none here is reported, with the setting to change', async t => {
+  const folder = shippedFolder(t)
+  const missing = join(folder, 'missing/internal.sock')
+  const refused: [environment: Record<string, string>, fault: string][] = [
+    [{ LISTEN__HOST: 'no host' }, 'this machine knows no host no host; set another listen.host (LISTEN__HOST)'],
+    [{ INTERNAL__HOST: 'no host' }, 'this machine knows no host no host; set another internal.host (INTERNAL__HOST)'],
+    [
+      { INTERNAL__SOCKET: missing },
+      `the folder of ${missing} does not exist; make it, or set another internal.socket (INTERNAL__SOCKET)`,
+    ],
+  ]
+  for (const [environment, fault] of refused) {
+    const { code, errors } = await run(folder, ['start'], { environment: { ...FREE_PORTS, ...environment } })
+    t.equal(code, 1)
+    t.equal(errors.split('\n').at(-2), `dualgate: ${fault}`, 'after warnings, if there are any')
+  }
+})
+
 t.test('a second signal stops a busy gateway at once', async t => {
   const folder = shippedFolder(t)
   const idle = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
