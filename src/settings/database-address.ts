@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { ConfigurationError } from './notation/fault.ts'
 import { readCertificates } from './tls.ts'
 
@@ -27,14 +28,19 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   const usual = KINDS[url?.protocol ?? '']
   if (url === null || usual === undefined)
     throw faultOf('address', 'must be postgres://user:password@host:port/database, or mysql://…')
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const tls = tlsOf(url.searchParams)
+  // For an address the driver would ask whether the certificate is localhost's.
+  if (usual.kind === 'mysql' && tls?.verify && isIP(host) !== 0)
+    throw faultOf('host', 'must be a name, not an address, where TLS is verified')
   return {
     kind: usual.kind,
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host,
     port: url.port === '' ? usual.port : Number(url.port),
     user: decode('user', url.username),
     password: decode('password', url.password),
     database: decode('database', url.pathname.slice(1)),
-    tls: tlsOf(url.searchParams),
+    tls,
   }
 }
 

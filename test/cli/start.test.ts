@@ -269,7 +269,7 @@ t.test('a port in use is reported, with the setting to change', async t => {
   }
 })
 
-t.test('an address that is none here is reported, with the setting to change', async t => {
+t.test('an address that cannot be used is reported, with the setting to change', async t => {
   const folder = shippedFolder(t)
   const missing = join(folder, 'missing/internal.sock')
   const refused: [environment: Record<string, string>, fault: string][] = [

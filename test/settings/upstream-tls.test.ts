@@ -53,7 +53,7 @@ t.test('an invalid target is a fault, with its place', async t => {
     t.match(faults[0], /upstreams\[0\]\.target/)
   }
   const several = 'upstreams: [{ name: a, match: /api, targets: ["http://a:1", "http://a:70000"] }]\n'
-  t.match(faultsOf(t, several), [/upstreams\[0\]\.targets\[1\]: is not an address/])
+  t.match(faultsOf(t, several), [/upstreams\[0\]\.targets\[1\]: must be http:\/\/host:port/])
 })
 
 t.test('sizes are written with their unit', async t => {

@@ -43,6 +43,11 @@ const FAULTS: [title: string, yaml: string, fault: RegExp][] = [
   ['a password with %', SQL('mysql://a:b%zz@c/d'), /accounts\.url: password has a % that .*; write %25$/],
   ['TLS of a database', SQL('mysql://a:b@c/d?sslmode=maybe'), /accounts\.url: sslmode must be disable, require, /],
   [
+    'an address whose certificate MySQL cannot verify',
+    SQL('mysql://a:b@10.0.0.1/d?sslmode=require'),
+    /accounts\.url: host must be a name, not an address, where TLS is verified$/,
+  ],
+  [
     'an authority without TLS',
     SQL('mysql://a:b@c/d?sslrootcert=/nowhere'),
     /accounts\.url: sslrootcert has no effect without sslmode=require; add it$/,

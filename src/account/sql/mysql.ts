@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { createPool, type FieldPacket, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
 import type { DatabaseAddress } from '../../settings/database-address.ts'
 import { parametersOf } from '../../workarounds/mysql2-parameters.ts'
@@ -89,10 +88,6 @@ function createConnections(pool: Pool, text: string, places: number, options: Da
 
 function openPool({ host, port, user, password, database, tls }: DatabaseAddress, options: DatabaseOptions): Pool {
   const { connections, timeout } = options
-  // For an address the driver would ask whether the certificate is localhost's.
-  if (tls?.verify && isIP(host) !== 0) {
-    throw new Error('accounts.url: a verified connection to MySQL needs a host name, not an address')
-  }
   return createPool({
     host,
     port,
