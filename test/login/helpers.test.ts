@@ -54,6 +54,8 @@ t.test('the event loop goes on while helpers work', async t => {
 t.test('a flood of pictures does not keep a login from its helpers', async t => {
   const hash = bcrypt.hashSync('correct horse', 4)
   await Promise.all([helpers.draw('ACDE'), helpers.compare('x', hash)])
+  // So many pictures wait as are drawn in some seconds: the start of a process is to count no more in how long one takes.
+  for (let i = 0; i < 40; i++) await helpers.draw('ACDE')
   let drawn = 0
   const pictures = Array.from({ length: 1000 }, () => reasonOf(helpers.draw('ACDE').then(() => (drawn += 1))))
   t.equal(await helpers.compare('correct horse', hash), true, 'not BUSY')
