@@ -3,6 +3,7 @@ import type { Refusal } from '../../src/base/refusal.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /* Administrators page through online users while sessions begin and end. */
 
@@ -15,7 +16,7 @@ const LOGINS_PER_SECOND = 100
 const STABLE = 200
 const PAGE = 50
 /** The test checks what they see, not how fast. */
-const PATIENCE = '5m'
+const TIMEOUT = `${PATIENCE}ms`
 
 async function underLoad(t: Test, fixture: Fixture): Promise<void> {
   const { business, consumer } = fixture.gateway.sides
@@ -102,20 +103,20 @@ async function underLoad(t: Test, fixture: Fixture): Promise<void> {
 }
 
 t.test('embedded store', async t => {
-  const fixture = await openFixture(t, { config: { store: { timeout: PATIENCE } } })
+  const fixture = await openFixture(t, { config: { store: { timeout: TIMEOUT } } })
   await underLoad(t, fixture)
 })
 
 t.test('Redis', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture(t, { store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
+  const fixture = await openFixture(t, { store: 'redis', environment: { STORE__TIMEOUT: TIMEOUT } })
   await underLoad(t, fixture)
 })
 
 t.test('Cluster of three masters', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
+  const cluster = await startCluster(PATIENCE)
   t.teardown(() => cluster.stop())
   const fixture = await openFixture(t, {
-    config: { store: { kind: 'redis', timeout: PATIENCE, redis: { cluster: cluster.nodes } } },
+    config: { store: { kind: 'redis', timeout: TIMEOUT, redis: { cluster: cluster.nodes } } },
   })
   await underLoad(t, fixture)
 })
