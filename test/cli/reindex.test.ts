@@ -42,6 +42,6 @@ t.test('reindex makes no store where it is missing', async t => {
 })
 
 t.test('reindex reports a store that does not answer', async t => {
-  const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: 'redis://127.0.0.1:1' }
+  const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: 'redis://127.0.0.1:1', STORE__TIMEOUT: '200ms' }
   t.match(await run(shippedFolder(t), ['reindex'], { environment }), { code: 1, errors: /the store does not answer/ })
 })
