@@ -4,7 +4,7 @@ import { call } from '../support/client.ts'
 import { documentText, GUIDE } from '../support/documents.ts'
 import { ADMIN, withEveryStore } from '../support/gateway-fixture.ts'
 import { runPromtool, withoutPromtool } from '../support/promtool.ts'
-import { startSupervised } from '../support/supervised.ts'
+import { type Supervised, startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 
 /** The value of a metric with just these labels; `null` without one. */
@@ -17,6 +17,14 @@ function readMetric(text: string, name: string, labels: Record<string, string> =
   }
   return null
 }
+
+/** What a gateway of several workers answers once each of them reports in time: a busy one may not, and then there is no sum. */
+const metricsOf = ({ internal }: Supervised): Promise<string> =>
+  until(async () => {
+    const { status, text } = await call(internal, { path: '/metrics' })
+    if (status !== 200 && status !== 503) throw new Error(`answered with ${status}: ${text}`)
+    return status === 200 && text
+  })
 
 withEveryStore(t, async (t, fixture) => {
   const metrics = async (): Promise<string> => (await call(fixture.internal, { path: '/metrics' })).text
@@ -96,11 +104,8 @@ withEveryStore(t, async (t, fixture) => {
 t.test('the metrics of all workers are one answer, and stay when a worker is replaced', async t => {
   const gateway = await startSupervised(t)
   const labels = { upstream: 'backend', status: '2xx' }
-  const count = async (): Promise<number | null> => {
-    const answer = await call(gateway.internal, { path: '/metrics' })
-    t.equal(answer.status, 200)
-    return readMetric(answer.text, 'dualgate_requests_total', labels)
-  }
+  const count = async (): Promise<number | null> =>
+    readMetric(await metricsOf(gateway), 'dualgate_requests_total', labels)
   for (let i = 0; i < 20; i++) await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
   t.equal(await count(), 20)
   t.equal((await gateway.reload()).code, 0)
@@ -110,7 +115,7 @@ t.test('the metrics of all workers are one answer, and stay when a worker is rep
 
 t.test('metrics say which version runs since when, and whether the last reload succeeded', async t => {
   const gateway = await startSupervised(t)
-  const metrics = async (): Promise<string> => (await call(gateway.internal, { path: '/metrics' })).text
+  const metrics = () => metricsOf(gateway)
   const [wasOk, successAt] = ['successful', 'success_timestamp_seconds'].map(
     end => `dualgate_config_last_reload_${end}`,
   )
@@ -139,7 +144,7 @@ t.test('metrics say which version runs since when, and whether the last reload s
 
 t.test('counters of failures are there before the first failure, so that alerts see it', async t => {
   const gateway = await startSupervised(t)
-  const { text } = await call(gateway.internal, { path: '/metrics' })
+  const text = await metricsOf(gateway)
   t.equal(readMetric(text, 'dualgate_store_errors_total', { verb: 'find' }), 0)
   t.equal(readMetric(text, 'dualgate_journal_entries_total', { result: 'lost' }), 0)
   for (const name of ['worker_crashes', 'journal_failures', 'store_unreplicated'])
@@ -149,13 +154,13 @@ t.test('counters of failures are there before the first failure, so that alerts 
 t.test('promtool finds no fault in the names and types of the metrics', { skip: withoutPromtool }, async t => {
   const gateway = await startSupervised(t)
   await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
-  const { text } = await call(gateway.internal, { path: '/metrics' })
+  const text = await metricsOf(gateway)
   t.same(runPromtool(['check', 'metrics'], text), { code: 0, said: '' })
 })
 
 t.test('guide and dashboard name exactly the existing metrics, and alerts no other', async t => {
   const gateway = await startSupervised(t)
-  const { text } = await call(gateway.internal, { path: '/metrics' })
+  const text = await metricsOf(gateway)
   const all = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
   const ours = all.filter(name => name.startsWith('dualgate_')).sort()
   const namedIn = (written: string): string[] => [...new Set([...written.matchAll(/\bdualgate_[a-z_]+/g)].map(String))]
