@@ -199,12 +199,15 @@ t.test('one client address cannot use every connection, others are served, and t
   const own: (Socket | null)[] = []
   for (let i = 0; i < limit; i++) own.push(await served('127.0.0.1'))
   t.ok(own.every(socket => socket !== null))
+  const began = performance.now()
   for (let i = 0; i < 5; i++) t.equal(await served('127.0.0.1'), null)
   t.ok(await served('127.0.0.2'), 'another address')
   own[0]!.destroy()
   t.ok(await until(async () => (await served('127.0.0.1')) !== null), 'after one of its own has ended')
   const lines = fixture.log.filter(line => line.includes('its client address has too many'))
-  t.equal(lines.length, 1, 'in one line')
+  // One that names the first, and every ten seconds one with their number and one for the next.
+  const most = 1 + 2 * Math.floor((performance.now() - began) / 10_000)
+  t.ok(lines.length >= 1 && lines.length <= most, `in ${lines.length} lines, ${most} at most`)
   t.match(JSON.parse(lines[0]!), { address: '127.0.0.1', max_connections_per_address: limit })
   const { values } = (await fixture.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
   t.equal(values[0]!.labels.reason, 'too_many_of_address')
