@@ -305,12 +305,15 @@ t.test('entries that are too old or too many are removed, without a request', as
   await fixture.gateway.sides.consumer.disable('1', 60)
   const { records } = (await journalOf(fixture, token)).data
   t.ok(eventsIn(records).includes('disable'))
+  // A removal that began before the hour was over finds nothing, and the one after the next entry finds what is too old.
+  await until(async () => {
+    await fixture.gateway.sides.consumer.disable('1', 60)
+    const { entries } = await fixture.store.journal.page({ size: 10, event: 'login' })
+    return entries.length === 0
+  })
   await fixture.gateway.close()
   const { entries } = await fixture.store.journal.page({ size: 10 })
-  t.same(
-    entries.map(({ event }) => event),
-    ['disable'],
-  )
+  t.same(new Set(entries.map(({ event }) => event)), new Set(['disable']))
 })
 
 t.test('clients that have proven nothing remove no entry of users and administrators from the journal', async t => {
