@@ -20,13 +20,14 @@ for (const profile of [1, 2] as const) {
     ] as const) {
       t.test(`session token record: svc:auth:${type}:token:<token> holds the specified JSON`, async t => {
         const user = someone()
+        const began = fixture.now()
         const token = await fixture.gateway.sides[side].login(undefined, user, { role: 'r', nickname: 'N' })
         const value = JSON.parse(await cli('GET', `svc:auth:${type}:token:${token}`))
         t.same(Object.keys(value), ['user_id', 'type', 'created_at', 'extra'])
         t.match(value, { user_id: user, type, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ })
         t.same(value.extra, { role: 'r', nickname: 'N' })
         const ttl = Number(await cli('TTL', `svc:auth:${type}:token:${token}`))
-        t.ok(ttl > 2_591_990 && ttl <= 2_592_000)
+        t.ok(isLeftOf(2_592_000, ttl, fixture.now() - began), `${ttl} seconds`)
       })
 
       t.test(
@@ -43,9 +44,11 @@ for (const profile of [1, 2] as const) {
 
       t.test(`disable record: a key of its own beside token and session, ${type}`, async t => {
         const user = someone()
+        const began = fixture.now()
         await fixture.gateway.sides[side].disable(user, 100)
         t.equal((await cli('GET', `svc:auth:${type}:disable:${user}`)).trim(), '1')
-        t.ok(Number(await cli('TTL', `svc:auth:${type}:disable:${user}`)) > 95)
+        const ttl = Number(await cli('TTL', `svc:auth:${type}:disable:${user}`))
+        t.ok(isLeftOf(100, ttl, fixture.now() - began), `${ttl} seconds`)
       })
 
       t.test(`a record that another program wrote authenticates, is listed and is kicked out, ${type}`, async t => {
