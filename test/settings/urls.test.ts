@@ -99,7 +99,7 @@ for (const [place, yaml] of PLACES) {
     for (const [written, sent] of ORIGINS) {
       const faults = faultsOf(t, yaml(`["https://b.example:8443", "${written}"]`))
       t.equal(faults.length, 1, faults.join('\n'))
-      t.ok(faults[0]?.endsWith(`${place}: must be written as browsers do: ${sent}`), faults[0])
+      t.ok(faults[0]?.endsWith(`${place}: must be written as browsers do: ${sent}`), written)
     }
     t.same(faultsOf(t, yaml(`["https://b.example:8443", "${ORIGINS[0]![1]}"]`)), [])
   })
