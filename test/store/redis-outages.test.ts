@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import t from 'tap'
 import { createLog } from '../../src/base/log/log.ts'
@@ -6,7 +7,7 @@ import { connect } from '../../src/store/redis/connection/connections.ts'
 import { summaryOf } from '../../src/store/redis/connection/fault.ts'
 import { Outages } from '../../src/store/redis/connection/outages.ts'
 import { freePort } from '../support/ports.ts'
-import { endProcess, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { endProcess, redisCommand, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 
 /* What the log says of a Redis that is lost. */
@@ -50,6 +51,51 @@ t.test('a password that is refused is logged once, without it', { skip: withoutR
   t.match(lines, [{ fault: 'WRONGPASS', remedy: 'it refuses this user or password; correct them' }])
   t.equal(lines.length, 1)
   t.notMatch(JSON.stringify(lines), /-password/)
+})
+
+t.test('where the server refuses the database, no other is used', { skip: withoutRedisServer }, async t => {
+  const port = await freePort()
+  const args = ['--databases', '3', '--user', 'user', 'on', '>secret', '~*', '&*', '+@all', '-select']
+  const redis = await spawnRedis(port, t.testdir(), args)
+  t.teardown(() => endProcess(redis))
+  const NO_SUCH = 'it has no database of this number; correct the address, or its setting databases'
+  for (const [user, database, fault, remedy] of [
+    ['', 3, 'ERR DB index is out of range', NO_SUCH],
+    ['user:secret@', 2, 'NOPERM', undefined],
+  ] as const) {
+    const { lines, log } = logOf()
+    const connections = await connect({ url: `redis://${user}127.0.0.1:${port}/${database}` }, 1000, log)
+    t.teardown(() => connections.close())
+    const clients = [connections.store, connections.open('journal')]
+    const ready: unknown[] = []
+    const attempts = clients.map(client => {
+      client.on('ready', () => ready.push(client))
+      const made = { times: 0 }
+      client.on('reconnecting', () => made.times++)
+      return made
+    })
+    await until(() => attempts.every(({ times }) => times > 3))
+    t.same(ready, [], 'each connection is made anew, and none is used')
+    await t.rejects((connections.store as Redis).set('a', '1'))
+    t.match(lines, [{ redis: `127.0.0.1:${port}, database ${database}`, fault, ...(remedy && { remedy }) }])
+    t.equal(lines.length, 1)
+  }
+  t.equal((await redisCommand(port, 'DBSIZE')).trim(), '0')
+})
+
+t.test('a user who may not choose a database has database 0', { skip: withoutRedisServer }, async t => {
+  const port = await freePort()
+  const args = ['--user', 'user', 'on', '>secret', '~*', '&*', '+@all', '-select']
+  const redis = await spawnRedis(port, t.testdir(), args)
+  t.teardown(() => endProcess(redis))
+  for (const place of ['', '/', '/0']) {
+    const { lines, log } = logOf()
+    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}${place}` }, 1000, log)
+    t.teardown(() => connections.close())
+    await until(() => connections.store.status === 'ready')
+    t.equal(await (connections.store as Redis).set('a', '1'), 'OK')
+    t.same(lines, [])
+  }
 })
 
 t.test('the next loss is logged again', async t => {

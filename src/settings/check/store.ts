@@ -23,10 +23,22 @@ export function checkStore({ store }: DecodedSettings, report: Report): void {
       'is the name of a master that Sentinels watch; add store.redis.sentinels or remove it',
     )
   }
+  checkUrl(redis.url, report)
   checkWait(store, report)
   for (const key of ['username', 'password', 'tls'] as const) {
     if (redis.url === undefined || redis[key] === undefined) continue
     report(['store', 'redis', key], 'has no effect beside url; write it in the URL: rediss://user:password@host:port')
+  }
+}
+
+/** User and password are decoded before they are sent. */
+function checkUrl(url: string | undefined, report: Report): void {
+  if (url === undefined) return
+  try {
+    const { username, password } = new URL(url)
+    decodeURIComponent(username + password)
+  } catch {
+    report(['store', 'redis', 'url'], 'has a % that is not percent-encoding; write %25')
   }
 }
 

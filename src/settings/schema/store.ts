@@ -29,8 +29,8 @@ const Redis = Variant(
   {
     url: Secret(
       Url({
-        pattern: '^rediss?://',
-        'x-form': 'redis://user:password@host:port or rediss://…, with @ : / ? # in passwords percent-encoded',
+        pattern: '^rediss?://([^\\s/?#]*@)?[^\\s@/?#]+(/[0-9]{0,5})?$',
+        'x-form': 'redis://user:password@host:port/0 or rediss://…, with @ : / ? # in passwords percent-encoded',
         description: 'One server: redis://[user:password@]host[:port][/database], rediss:// for TLS.',
       }),
     ),

@@ -4,6 +4,7 @@ import { Cluster, type Redis } from 'ioredis'
 import { within } from '../../../base/deadline.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import type { RedisClient } from './client.ts'
+import { watchFaults } from './database.ts'
 import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
 import { Outages } from './outages.ts'
 import { placeOf } from './shown-address.ts'
@@ -32,7 +33,8 @@ export class Connections {
     this.#timeout = timeout
     this.store = this.#open('store', () => new Cluster(settings.cluster ?? [], clusterOptionsOf(settings, timeout)))
     const outages = new Outages(placeOf(settings), log)
-    this.store.on('error', error => outages.lost(error)).on('ready', () => outages.back())
+    watchFaults(this.store, fault => outages.lost(fault))
+    this.store.on('ready', () => outages.back())
     endWhenSilent(this.store, timeout, () => outages.lost(new Error('no answer in time')))
   }
 
@@ -43,7 +45,7 @@ export class Connections {
       autoResubscribe: false,
     })
     // When Redis is lost, `store` reports it.
-    client.on('error', () => undefined)
+    watchFaults(client, () => undefined)
     endWhenSilent(client, this.#timeout)
     this.#further.push(client)
     return client

@@ -1,4 +1,5 @@
 const KINDS = [
+  'ERR DB index is out of range',
   '[A-Z]{2,}\\b',
   '(?:connect|getaddrinfo|read|write) \\w+',
   'Command timed out',
@@ -21,6 +22,7 @@ export function summaryOf(error: unknown): string {
 
 /** What to do about a fault of a connection or a command, by its kind. */
 const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
+  [/^ERR DB index/, 'it has no database of this number; correct the address, or its setting databases'],
   [/ECONNREFUSED/, 'no program listens there; start Redis, or correct the address'],
   [/ENOTFOUND|EAI_AGAIN/, 'the name is not known; correct the address'],
   [/^(WRONGPASS|NOAUTH|ERR)/, 'it refuses this user or password; correct them'],
