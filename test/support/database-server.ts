@@ -7,6 +7,7 @@ import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { pathOf } from './installed.ts'
 import { freePort } from './ports.ts'
+import { until } from './until.ts'
 
 export type DatabaseKind = 'postgres' | 'mysql'
 
@@ -49,16 +50,17 @@ export async function startDatabase(kind: DatabaseKind): Promise<DatabaseServer>
   const kill = () => end(child)
   /** A server that was killed may leave a process or two that keep the next one from starting at once. */
   const boots = async () => {
-    for (const deadline = Date.now() + 60_000; ; ) {
-      try {
-        await server.run('SELECT 1')
-        return
-      } catch (fault) {
-        if (Date.now() > deadline) throw fault
-        await new Promise(resolve => setTimeout(resolve, 100))
-        if (child.exitCode !== null) child = boot()
-      }
-    }
+    let fault: unknown
+    const answers = () =>
+      server.run('SELECT 1').then(
+        () => true,
+        error => {
+          fault = error
+          if (child.exitCode !== null) child = boot()
+          return false
+        },
+      )
+    await until(answers).catch(() => Promise.reject(fault))
   }
   const server: DatabaseServer = {
     url: address,
