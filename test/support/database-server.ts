@@ -1,12 +1,13 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { pathOf } from './installed.ts'
 import { freePort } from './ports.ts'
+import { removeFolder } from './redis-server.ts'
 import { until } from './until.ts'
 
 export type DatabaseKind = 'postgres' | 'mysql'
@@ -76,7 +77,7 @@ export async function startDatabase(kind: DatabaseKind): Promise<DatabaseServer>
     },
     async stop() {
       await kill()
-      rmSync(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     },
   }
   await boots()
