@@ -12,6 +12,7 @@ import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { answerUnknownName, UNKNOWN_NAME } from '../support/unknown-name.ts'
 
 /** No check waits longer, whatever its settings say. */
 const LONGEST = '5s'
@@ -85,7 +86,8 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
 })
 
 t.test('check --connect says that the name of a Redis is not known', async t => {
-  const { code, lines } = await connect(t, redisAt('redis://no-such-host.invalid:6379'))
+  answerUnknownName(t)
+  const { code, lines } = await connect(t, redisAt(`redis://${UNKNOWN_NAME}:6379`))
   t.match([code, lines[0]], [1, /^NOT REACHED store \(no-such-host.invalid:6379.*ENOTFOUND: the name is not known/])
 })
 

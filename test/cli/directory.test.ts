@@ -16,6 +16,7 @@ import {
   unitOf,
   withoutSlapd,
 } from '../support/slapd.ts'
+import { answerUnknownName, UNKNOWN_NAME } from '../support/unknown-name.ts'
 
 /* `dualgate check --connect` and `dualgate account` with a directory. */
 
@@ -51,6 +52,7 @@ t.test('commands about a directory', { skip: withoutSlapd }, async t => {
 
   await t.test('check --connect says what to do about each fault', async t => {
     const other = await startSlapd(t, { names: 'DNS:other.example' })
+    answerUnknownName(t)
     const cases: [statement: string, config: Record<string, unknown>, found: RegExp][] = [
       [
         'a wrong password',
@@ -58,7 +60,7 @@ t.test('commands about a directory', { skip: withoutSlapd }, async t => {
         /refuses bind\.dn, .*correct bind\.dn and bind\.password/,
       ],
       ['no server', { url: `ldaps://localhost:${await freePort()}` }, /ECONNREFUSED.*; start it, or correct url/],
-      ['no such name', { url: 'ldaps://no-such-host.invalid' }, /ENOTFOUND.*; start it, or correct url/],
+      ['no such name', { url: `ldaps://${UNKNOWN_NAME}` }, /ENOTFOUND.*; start it, or correct url/],
       ['an unknown authority', { ca: other.ca }, /its certificate is not trusted: .*; name its authority in ca/],
       ['another name', { url: other.url, ca: other.ca }, /not trusted: .*does not match.*correct the name in url/],
       [
