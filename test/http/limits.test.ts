@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { openFixture, startFixture } from '../support/gateway-fixture.ts'
@@ -147,6 +148,11 @@ t.test('a stream of events that stays silent is not slow', async t => {
 t.test('slow bodies do not keep the gateway from its end', async t => {
   const fixture = await startFixture()
   const { port } = new URL(fixture.url)
+  /** The ports of the clients whose requests the gateway has begun. */
+  const begun = new Set<number | undefined>()
+  const note = (message: unknown): void => void begun.add((message as { socket: Socket }).socket.remotePort)
+  subscribe('http.server.request.start', note)
+  t.teardown(() => unsubscribe('http.server.request.start', note))
   const sockets = ['/api/v1/public/b/login', '/api/v1/public/b/x'].map(path => {
     const socket = connect(Number(port), '127.0.0.1')
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`)
@@ -155,7 +161,7 @@ t.test('slow bodies do not keep the gateway from its end', async t => {
     return socket.resume()
   })
   const closed = sockets.map(closeOf)
-  await new Promise(resolve => setTimeout(resolve, 200))
+  await until(() => sockets.every(({ localPort }) => localPort !== undefined && begun.has(localPort)))
   await fixture.close()
   await Promise.all(closed)
   t.pass('though a byte of each came every now and then')
