@@ -1,3 +1,4 @@
+import { until } from '../support/until.ts'
 import type { Fault } from './history.ts'
 
 /** Something that goes wrong for a while. */
@@ -32,10 +33,10 @@ export interface Setup {
 
 /** Waits for what a server comes to by itself. */
 export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1200; tries++) {
+  try {
     // A server that changes its role closes its connections.
-    if (await holds().catch(() => false)) return
-    await new Promise(resolve => setTimeout(resolve, 25))
+    await until(() => holds().catch(() => false))
+  } catch (cause) {
+    throw new Error(`it never came to this: ${what}`, { cause })
   }
-  throw new Error(`it never came to this: ${what}`)
 }
