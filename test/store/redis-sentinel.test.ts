@@ -7,10 +7,10 @@ import type { RedisStore } from '../../src/store/redis/redis.ts'
 import { countsOf } from '../journal/counts.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
-import { PATIENCE } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 import { added } from './contract-credentials.ts'
-import { login, openConnected, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
+import { login, openConnected, outcomeOf, recovered, TIMEOUT, UNAVAILABLE } from './redis-trial.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 t.jobs = 7
@@ -32,10 +32,11 @@ t.test('the law of the stores, while the replica is cut off from its master', { 
   await storeContract(t, 'cut off', () => openRedisUnderTest({ sentinels, name }))
 })
 
-async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
-  const setup = await startSentinels()
+/** Sentinels that give up no master yet. Where a server stands still, the store has to have a short `timeout`. */
+async function fixture(t: Test, timeout = PATIENCE): Promise<{ setup: SentinelSetup; store: RedisStore }> {
+  const setup = await startSentinels(PATIENCE)
   const { sentinels, name } = setup
-  const store = await openConnected({ sentinels, name })
+  const store = await openConnected({ sentinels, name }, timeout)
   t.teardown(async () => {
     await store.close()
     await setup.stop()
@@ -66,6 +67,7 @@ t.test('a failover ends no session, and brings none back', { skip: withoutRedisS
   t.equal(await store.sessions.remove('BUSINESS', '1', ended), true)
   await inStep(setup)
 
+  await setup.giveUpSoon()
   const failover = endProcess(setup.master).then(() => setup.promoted())
   const [ofLive, ofEnded] = await Promise.all([watch(store, token, failover), watch(store, ended, failover)])
   t.notOk(ofLive.has('absent'), `the session was ${[...ofLive]}`)
@@ -84,7 +86,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const { setup, store } = await fixture(t)
-    const other = await openConnected({ sentinels: setup.sentinels, name: setup.name })
+    const other = await openConnected({ sentinels: setup.sentinels, name: setup.name }, PATIENCE)
     t.teardown(() => other.close())
     const opened = [store, other].map(({ journal }) => {
       const meter = new Meter()
@@ -112,6 +114,7 @@ t.test(
     await inStep(setup)
 
     // What is published from here on waits until a master answers, or until it is known that one had stored it.
+    await setup.giveUpSoon()
     const failover = endProcess(setup.master).then(() => setup.promoted())
     const publishing = setInterval(publish, 20)
     await failover.finally(() => clearInterval(publishing))
@@ -120,10 +123,10 @@ t.test(
       const { entries } = await store.journal.page({ size: 10_000, event: 'login' })
       return entries.map(({ login_id }) => login_id!)
     }
-    const until = performance.now() + 30_000
-    let kept: string[] = []
-    do kept = await recovered(t, journaled)
-    while (kept.length < published.length && performance.now() < until)
+    const kept = await until(async () => {
+      const entries = await recovered(t, journaled)
+      return entries.length >= published.length && entries
+    })
     t.same(kept.sort(), published.sort())
     for (const { meter } of opened) t.equal((await countsOf(meter)).lost, 0)
   },
@@ -139,6 +142,7 @@ t.test('a revocation that the new master had missed is kept', { skip: withoutRed
   await redisCommand(setup.masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
   t.equal(await store.sessions.remove('BUSINESS', '1', kicked), true)
   t.equal(await store.credentials.remove('BUSINESS', '1', id), true)
+  await setup.giveUpSoon()
   await endProcess(setup.master)
   setup.replica.kill('SIGCONT')
   const answers = await watch(store, kicked, setup.promoted())
@@ -164,11 +168,12 @@ t.test(
 )
 
 t.test('a switch announced while a silent Sentinel is asked is followed', { skip: withoutRedisServer }, async t => {
-  const { setup, store } = await fixture(t)
-  const token = await login(store)
+  const { setup, store } = await fixture(t, TIMEOUT)
+  const token = await recovered(t, () => login(store))
   await inStep(setup)
 
   // Asked first, and for as long as the timeout lets it be silent; two are enough to agree.
+  await setup.giveUpSoon()
   setup.sentinelProcesses[0]!.kill('SIGSTOP')
   await endProcess(setup.master)
   const answers = await watch(store, token, setup.promoted())
@@ -177,10 +182,10 @@ t.test('a switch announced while a silent Sentinel is asked is followed', { skip
 })
 
 t.test('a store whose Sentinels are paused keeps its master', { skip: withoutRedisServer }, async t => {
-  const { setup, store } = await fixture(t)
-  const token = await login(store)
+  const { setup, store } = await fixture(t, TIMEOUT)
+  const token = await recovered(t, () => login(store))
   for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGSTOP')
-  t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
   setup.master.kill('SIGSTOP')
   t.equal(await outcomeOf(() => store.sessions.find('BUSINESS', token)), UNAVAILABLE)
   setup.master.kill('SIGCONT')

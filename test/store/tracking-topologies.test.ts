@@ -24,7 +24,7 @@ import {
 t.jobs = 3
 
 t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
-  const setup = await startSentinels()
+  const setup = await startSentinels(PATIENCE)
   t.teardown(() => setup.stop())
 
   await t.test('receives the ends of sessions from the new master', async t => {
@@ -33,6 +33,7 @@ t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
     const token = await remember(store)
     // The replica has it too before it takes over.
     await until(async () => (await redisCommand(setup.replicaPort, 'EXISTS', keys.token('CONSUMER', token))) === '1')
+    await setup.giveUpSoon()
     setup.master.kill('SIGKILL')
     await until(() => !isRemembered(store, token))
     await setup.promoted()

@@ -27,6 +27,8 @@ export interface SentinelSetup {
   sentinelProcesses: ChildProcess[]
   /** Which of them is the master now; resolves when its replica follows it and every Sentinel knows both. */
   pair(): Promise<RedisPair>
+  /** From now on a master that does not answer for a second is given up. */
+  giveUpSoon(): Promise<void>
   /** Resolves when the replica, that of the start unless another port is given, was made the master. */
   promoted(port?: number): Promise<void>
   /**
@@ -43,7 +45,7 @@ const NAME = 'sessions'
 /** Until a master that does not answer is given up, in milliseconds. */
 const DOWN_AFTER = 1000
 
-/** `downAfter` milliseconds without an answer give a master up: many for a test in which none is lost. */
+/** `downAfter` milliseconds without an answer give a master up: many for a test in which none is lost, or not yet. */
 export async function startSentinels(downAfter = DOWN_AFTER): Promise<SentinelSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-sentinel-'))
   const processes: ChildProcess[] = []
@@ -86,6 +88,10 @@ export async function startSentinels(downAfter = DOWN_AFTER): Promise<SentinelSe
       replicaPort,
       sentinelProcesses,
       pair,
+      async giveUpSoon() {
+        for (const port of sentinelPorts)
+          await redisCommand(port, 'SENTINEL', 'SET', NAME, 'down-after-milliseconds', String(DOWN_AFTER))
+      },
       promoted: (port = replicaPort) => isMaster(port),
       async failover(lag) {
         const { master, replica } = await pair()
