@@ -5,9 +5,8 @@ import { connect } from '../../src/store/redis/connection/connections.ts'
 import { freePort } from '../support/ports.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { endProcess, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
-const TIMEOUT = 1000
 const log = pino({ level: 'silent' })
 
 /** How many connections a server has, beside the one that counts them. */
@@ -18,7 +17,7 @@ t.test('all connections of a store end when they are closed, twice too', { skip:
   const server = await startRedis()
   t.teardown(() => server.stop())
   const before = await clientsOf(server)
-  const connections = await connect({ url: server.url }, TIMEOUT, log)
+  const connections = await connect({ url: server.url }, PATIENCE, log)
   const opened = [connections.store, connections.open('journal'), connections.open('proof')]
   await until(() => opened.every(({ status }) => status === 'ready'))
   t.equal(await clientsOf(server), before + opened.length)
@@ -37,7 +36,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const port = await freePort()
-    const connections = await connect({ url: `redis://127.0.0.1:${port}` }, TIMEOUT, log)
+    const connections = await connect({ url: `redis://127.0.0.1:${port}` }, PATIENCE, log)
     t.teardown(() => connections.close())
     const line = connections.open('journal')
     const fault = Object.assign(new Error('getaddrinfo ENOTFOUND redis'), { code: 'ENOTFOUND' })
@@ -50,7 +49,7 @@ t.test(
 )
 
 t.test('connections are closed at once while Redis is away', { skip: withoutRedisServer }, async t => {
-  const connections = await connect({ url: `redis://127.0.0.1:${await freePort()}` }, TIMEOUT, log)
+  const connections = await connect({ url: `redis://127.0.0.1:${await freePort()}` }, PATIENCE, log)
   connections.open('journal')
   await t.resolves(connections.close())
 })
@@ -59,9 +58,9 @@ t.test(
   'a client of a Cluster that is closed while it refreshes its slots ends',
   { skip: withoutRedisServer },
   async t => {
-    const cluster = await startCluster()
+    const cluster = await startCluster(PATIENCE)
     t.teardown(() => cluster.stop())
-    const connections = await connect({ cluster: cluster.nodes }, TIMEOUT, log)
+    const connections = await connect({ cluster: cluster.nodes }, PATIENCE, log)
     const client = connections.store as Cluster
     client.options.slotsRefreshInterval = 5
     const refresh = client.refreshSlotsCache.bind(client)

@@ -5,7 +5,7 @@ import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /* A process that does not run for a while tells its own stall from a Redis that does not answer. */
@@ -80,7 +80,7 @@ t.test('a Redis that is silent is unavailable after a stall, too', { skip: witho
 })
 
 t.test('after a stall the nodes of a Cluster are kept', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
+  const cluster = await startCluster(PATIENCE)
   t.teardown(() => cluster.stop())
   const { store, losses } = await openStore(t, { cluster: cluster.nodes })
   let gone = 0
