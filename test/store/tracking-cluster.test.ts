@@ -2,18 +2,19 @@ import type { ChildProcess } from 'node:child_process'
 import type { Cluster } from 'ioredis'
 import t, { type Test } from 'tap'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
-import { failOver, moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
+import { failOver, moveSlot, NODE_TIMEOUT, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { recovered } from './redis-trial.ts'
 import { openDeleter } from './tracking-actors.ts'
 import {
   type ConnectedStore,
+  IMPATIENCE,
   isRemembered,
   keys,
   openTracked,
   remember,
-  TRACKING,
   trackedContract,
   untilAnnounced,
   untilRemembered,
@@ -24,8 +25,8 @@ t.jobs = 2
 
 const HEARTBEAT = 400
 
-async function cluster(t: Test): Promise<RedisCluster> {
-  const started = await startCluster()
+async function cluster(t: Test, nodeTimeout = PATIENCE): Promise<RedisCluster> {
+  const started = await startCluster(nodeTimeout)
   t.teardown(() => started.stop())
   return started
 }
@@ -71,7 +72,7 @@ t.test('the law of the stores, remembered in a Cluster', { skip: withoutRedisSer
 t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisServer }, async t => {
   const setup = await cluster(t)
   const { nodes, masters } = setup
-  const open = (t: Test, heartbeat = TRACKING.heartbeat) => openTracked(t, { cluster: nodes }, { heartbeat })
+  const open = (t: Test) => openTracked(t, { cluster: nodes })
 
   await t.test('are dropped when they are ended on any master', async t => {
     const { store } = await open(t)
@@ -101,8 +102,8 @@ t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisSe
   })
 
   await t.test('are served for no longer than the heartbeat while a master stands still', async t => {
-    const { store } = await open(t, HEARTBEAT)
-    const tokens = await rememberEach(store, setup)
+    const { store } = await openTracked(t, { cluster: nodes }, { heartbeat: HEARTBEAT }, IMPATIENCE)
+    const tokens = await until(() => rememberEach(store, setup).catch(() => null))
     await inAnyCase(masters[0]!, 'SIGSTOP', async () => {
       const pausedAt = Date.now()
       let served = pausedAt
@@ -111,7 +112,8 @@ t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisSe
         await new Promise(resolve => setImmediate(resolve))
       }
       t.ok(served - pausedAt < HEARTBEAT, `served for ${served - pausedAt} ms`)
-      t.match(await store.sessions.find('CONSUMER', tokens[1]!), { user_id: '1' }, 'another master is asked')
+      const other = await recovered(t, () => store.sessions.find('CONSUMER', tokens[1]!))
+      t.match(other, { user_id: '1' }, 'another master is asked')
       t.equal(await found(store, tokens[0]!), 'unavailable', 'not known, not logged out')
     })
     for (const token of tokens) await untilRemembered(store, token)
@@ -187,7 +189,7 @@ t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisSe
 })
 
 t.test('a master of a Cluster that is lost', { skip: withoutRedisServer }, async t => {
-  const setup = await cluster(t)
+  const setup = await cluster(t, NODE_TIMEOUT)
   const replicas = await setup.addReplicas()
   const { nodes, masters } = setup
 
@@ -205,24 +207,28 @@ t.test('a master of a Cluster that is lost', { skip: withoutRedisServer }, async
   })
 
   await t.test('is replaced by its replica, whose announcements are received', async t => {
-    const { store } = await openTracked(t, { cluster: nodes })
-    const tokens = await rememberEach(store, setup)
+    const { store } = await openTracked(t, { cluster: nodes }, {}, IMPATIENCE)
+    const tokens = await until(() => rememberEach(store, setup).catch(() => null))
     const [token, other] = tokens as [string, string]
     await until(async () => (await redisCommand(replicas[0]!.port, 'KEYS', keyOf(token))) !== '')
     await endProcess(masters[0]!)
     await until(() => tokens.every(token => !isRemembered(store, token)))
-    t.match(await found(store, other), { user_id: '1' }, 'the other masters are asked')
+    t.match(
+      await recovered(t, () => store.sessions.find('CONSUMER', other)),
+      { user_id: '1' },
+      'the other masters are asked',
+    )
     await untilRemembered(store, token)
     t.equal(ownerOf(store, token), replicas[0]!.port)
     await redisCommand(replicas[0]!.port, 'DEL', keyOf(token))
     await until(() => !isRemembered(store, token))
-    t.equal(await store.sessions.find('CONSUMER', token), null)
+    t.equal(await recovered(t, () => store.sessions.find('CONSUMER', token)), null)
     await untilRemembered(store, other)
   })
 
   await t.test('is not believed while the majority of the masters is gone, although it answers', async t => {
-    const { store } = await openTracked(t, { cluster: nodes })
-    const token = await remember(store)
+    const { store } = await openTracked(t, { cluster: nodes }, {}, IMPATIENCE)
+    const token = await until(() => remember(store).catch(() => null))
     const owner = ownerOf(store, token)
     const others = [...replicas.map(({ child }) => child), ...masters.slice(1)].filter(
       child => child.exitCode === null && child.signalCode === null,

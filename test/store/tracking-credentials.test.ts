@@ -9,7 +9,7 @@ import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { added, credential } from './contract-credentials.ts'
 import { MINUTE } from './contract-fixture.ts'
 import {
@@ -142,7 +142,7 @@ await t.test('credentials that Redis announces', { skip: withoutRedis }, async t
 
   await t.test('what another process of the gateway has changed on a new master is not remembered', async t => {
     let receive: (changes: readonly Acknowledged[]) => void = () => undefined
-    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 2000, redis: { url: server.url } }
+    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: PATIENCE, redis: { url: server.url } }
     const sharing: Sharing = {
       share: async () => undefined,
       receive: receiver => {
@@ -172,7 +172,7 @@ await t.test(
   'credentials and disables that the masters of a Cluster announce',
   { skip: withoutRedisServer },
   async t => {
-    const cluster = await startCluster()
+    const cluster = await startCluster(PATIENCE)
     t.teardown(() => cluster.stop())
     const { store } = await openTracked(t, { cluster: cluster.nodes })
     const { store: other } = await openTracked(t, { cluster: cluster.nodes })

@@ -12,7 +12,7 @@ import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import type { Store } from '../../src/store/store.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
@@ -35,15 +35,19 @@ export interface Tracked {
   log: { level: number; msg: string }[]
 }
 
+/** `store.timeout` of tests in which Redis does not answer, in milliseconds. */
+export const IMPATIENCE = 2000
+
 /** A gateway's store on a Redis of the tests, remembering both sides; closed when the test ends. */
 export async function openTracked(
   t: Pick<Test, 'teardown'>,
   redis: NonNullable<Settings['store']['redis']>,
   cache: Partial<SessionCacheSettings> = {},
+  timeout = PATIENCE,
 ): Promise<Tracked> {
   const log: Tracked['log'] = []
   const logger = createLog('trace', { write: line => void log.push(JSON.parse(line)) })
-  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 2000, redis }
+  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout, redis }
   const opened = await openRedisStore(settings, systemClock, logger)
   const store = trackRedisStore(opened, keys, { ...TRACKING, ...cache }, systemClock, logger)
   t.teardown(() => store.close())

@@ -6,7 +6,15 @@ import { type RedisServer, startRedis, withoutRedisServer } from '../support/red
 import { until } from '../support/until.ts'
 import { MINUTE } from './contract-fixture.ts'
 import { openDeleter } from './tracking-actors.ts'
-import { isRemembered, keys, openTracked, remember, untilAnnounced, untilRemembered } from './tracking-fixture.ts'
+import {
+  IMPATIENCE,
+  isRemembered,
+  keys,
+  openTracked,
+  remember,
+  untilAnnounced,
+  untilRemembered,
+} from './tracking-fixture.ts'
 import { interleave } from './tracking-interleavings.ts'
 import { startRelay } from './tracking-relay.ts'
 
@@ -70,8 +78,8 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
 
   await t.test('closes a connection on which nothing arrives any more', async t => {
     const relay = await startRelay(t, server.port)
-    const { store } = await openTracked(t, relay, { heartbeat: HEARTBEAT })
-    const token = await remember(store)
+    const { store } = await openTracked(t, relay, { heartbeat: HEARTBEAT }, IMPATIENCE)
+    const token = await until(() => remember(store).catch(() => null))
     const [before] = await idsOf(server, 'pubsub')
     relay.hold()
     await until(async () => !(await idsOf(server, 'pubsub')).includes(before!))
@@ -81,8 +89,8 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
   })
 
   await t.test('serves nothing from memory for longer than the heartbeat while Redis is paused', async t => {
-    const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
-    const token = await remember(store)
+    const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT }, IMPATIENCE)
+    const token = await until(() => remember(store).catch(() => null))
     server.pause()
     const pausedAt = Date.now()
     const served = await lastServed(store, token)

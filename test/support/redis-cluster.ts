@@ -32,11 +32,10 @@ export interface RedisCluster {
 
 const SLOTS = 16_384
 
-/** Three masters that share the slots, as a Cluster that is up. */
 /** Until a master that does not answer is given up, in milliseconds. */
-const NODE_TIMEOUT = 2000
+export const NODE_TIMEOUT = 2000
 
-/** `nodeTimeout` milliseconds without an answer give a master up: many for a test in which none is lost. */
+/** Three masters that share the slots, as a Cluster that is up. `nodeTimeout` milliseconds without an answer give a master up: many for a test in which none is lost. */
 export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-cluster-'))
   const nodes = await Promise.all([1, 2, 3].map(() => startNode(folder, nodeTimeout)))
@@ -59,7 +58,8 @@ export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisClu
     masters: nodes.map(({ child }) => child),
     addMaster: async () => {
       const node = await add()
-      await untilKnown(node.port, nodes.length + further.length)
+      // One that has not heard of it yet refuses to move a slot there.
+      for (const { port } of [...nodes, ...further]) await untilKnown(port, nodes.length + further.length)
       return node
     },
     addReplicas: async () => {
