@@ -10,6 +10,7 @@ const SQL = (url: string, section = 'accounts'): string =>
 const PROVIDER = (rest: string): string =>
   `browser: { business: on, url: "https://a.example" }
 login: { providers: [{ name: a, side: business, label: A, client_id: a, client_secret: b, account: claims, ${rest} }] }`
+const REDIS = (url: string): string => `store: { kind: redis, redis: { url: "${url}" } }`
 const UPSTREAM = (rest: string): string => `upstreams: [{ name: a, match: /api, ${rest} }]`
 
 /** A configuration with one URL, what is wrong with it, and what to do. */
@@ -36,9 +37,16 @@ const FAULTS: [title: string, yaml: string, fault: RegExp][] = [
   ['a target', UPSTREAM('target: "http://a:70000"'), /target: must be http:\/\/host:port, .*, not "http:\/\/a:70000"/],
   [
     'a Redis whose password is not percent-encoded',
-    'store: { kind: redis, redis: { url: "redis://:pa/ss@a:1" } }',
-    /store\.redis\.url: must be redis:\/\/user:password@host:port .* percent-encoded$/,
+    REDIS('redis://:pa/ss@a:1'),
+    /store\.redis\.url: must be redis:\/\/user:password@host:port\/0 .* percent-encoded$/,
   ],
+  [
+    'a Redis whose password has a %',
+    REDIS('redis://:a%zz@b:1'),
+    /store\.redis\.url: has a % that is not percent-encoding; write %25$/,
+  ],
+  ['a database of Redis by its name', REDIS('redis://a:1/cache'), /store\.redis\.url: must be redis:.*:port\/0 /],
+  ['options of a client of Redis', REDIS('redis://a:1/0?db=3'), /store\.redis\.url: must be redis:.*:port\/0 /],
   ['a database', SQL('mysql://a:b@c:70000/d'), /accounts\.url: must be postgres:\/\/user:password@host:port\/database/],
   ['a password with %', SQL('mysql://a:b%zz@c/d'), /accounts\.url: password has a % that .*; write %25$/],
   ['TLS of a database', SQL('mysql://a:b@c/d?sslmode=maybe'), /accounts\.url: sslmode must be disable, require, /],

@@ -83,7 +83,7 @@ t.test('where the server refuses the database, no other is used', { skip: withou
   t.equal((await redisCommand(port, 'DBSIZE')).trim(), '0')
 })
 
-t.test('a user who may not choose a database has database 0', { skip: withoutRedisServer }, async t => {
+t.test('where SELECT is forbidden, a user has database 0', { skip: withoutRedisServer }, async t => {
   const port = await freePort()
   const args = ['--user', 'user', 'on', '>secret', '~*', '&*', '+@all', '-select']
   const redis = await spawnRedis(port, t.testdir(), args)
