@@ -273,7 +273,7 @@ t.test('two gateways of one Redis with different files', { skip: withoutRedis },
   await t.test('a gateway with an older file ends nothing as long as its file does not change', async t => {
     const before = await signIn(fixture, 'john')
     await setPassword(ours, 'john', 'battery staple')
-    // What begins later at the other gateway is none of the sessions that this one finds.
+    // What begins later at the other gateway is not among the sessions that this one finds.
     t.ok(await ends(fixture, before))
     const token = await signIn(fixture, 'john', 'battery staple')
     const old = await signIn(fixture, 'john', PASSWORD, 'b', other.url)

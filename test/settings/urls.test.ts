@@ -17,7 +17,7 @@ const UPSTREAM = (rest: string): string => `upstreams: [{ name: a, match: /api, 
 const FAULTS: [title: string, yaml: string, fault: RegExp][] = [
   ['a webhook without a host', WEBHOOK('https://'), /webhooks\[0\]\.url: must be http:\/\/host:port\/path or/],
   ['a webhook with a space', WEBHOOK('https://a b/'), /webhooks\[0\]\.url: must be http:\/\/host:port\/path or/],
-  ['a webhook on a port that is none', WEBHOOK('http://a:65536/'), /url: must be .*, not "http:\/\/a:65536\/"$/],
+  ['a webhook on an invalid port', WEBHOOK('http://a:65536/'), /url: must be .*, not "http:\/\/a:65536\/"$/],
   ['a webhook with a user, who would not be sent', WEBHOOK('https://a:b@c/'), /webhooks\[0\]\.url: must be .*path$/],
   ['a backend of accounts', HTTP('url: "http://[::1/"'), /accounts\.url: must be http:\/\/host:port\/path or/],
   [
