@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { ConfigurationError } from './notation/fault.ts'
+import { BAD_PERCENT, ConfigurationError } from './notation/fault.ts'
 import { readCertificates } from './tls.ts'
 
 /** The address of a database, from its URL. */
@@ -48,7 +48,7 @@ function decode(part: string, text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw faultOf(part, 'has a % that is not percent-encoding; write %25')
+    throw faultOf(part, BAD_PERCENT)
   }
 }
 

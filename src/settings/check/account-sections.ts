@@ -1,18 +1,17 @@
 import type { KeyPath } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
-
-type Settings = Pick<DecodedSettings, 'accounts' | 'login'>
+import { accountsOf } from '../served.ts'
 
 /** The settings of a source of accounts; `off` for a side whose login is served elsewhere. */
-export type AccountSection = Settings['accounts'] | Settings['login']['consumer']
+export type AccountSection = ReturnType<typeof accountsOf>
 
 interface Place {
   path: KeyPath
-  read(settings: Settings): AccountSection
+  read(settings: Pick<DecodedSettings, 'accounts' | 'login'>): AccountSection
 }
 
 /** Where the source of each side is written. */
 export const ACCOUNT_SECTIONS: readonly Place[] = [
-  { path: ['accounts'], read: ({ accounts }) => accounts },
-  { path: ['login', 'consumer'], read: ({ login }) => login.consumer },
+  { path: ['accounts'], read: settings => accountsOf(settings, 'BUSINESS') },
+  { path: ['login', 'consumer'], read: settings => accountsOf(settings, 'CONSUMER') },
 ]

@@ -1,3 +1,4 @@
+import { BAD_PERCENT } from '../notation/fault.ts'
 import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 
@@ -38,7 +39,7 @@ function checkUrl(url: string | undefined, report: Report): void {
     const { username, password } = new URL(url)
     decodeURIComponent(username + password)
   } catch {
-    report(['store', 'redis', 'url'], 'has a % that is not percent-encoding; write %25')
+    report(['store', 'redis', 'url'], BAD_PERCENT)
   }
 }
 

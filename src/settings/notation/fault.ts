@@ -4,6 +4,9 @@ export interface Fault {
   message: string
 }
 
+/** Of a user, a password or another part of a URL that is decoded before it is used. */
+export const BAD_PERCENT = 'has a % that is not percent-encoding; write %25'
+
 /** All faults of the configuration. No text in it holds a secret. */
 export class ConfigurationError extends Error {
   readonly faults: readonly Fault[]

@@ -159,8 +159,8 @@ function readList(schema: Schema, value: unknown[], path: KeyPath, reading: Read
   const { minItems: least = 0, maxItems: most = Infinity, uniqueItems: isSet = false } = schema
   if (value.length < least) reading.written.report(path, `must have at least ${entriesOf(least)}`)
   if (value.length > most) reading.written.report(path, `must have at most ${entriesOf(most)}`)
-  for (const [index, item] of value.entries())
-    if (isSet && value.indexOf(item) !== index) reading.written.report([...path, index], 'is there twice; remove one')
+  const again = isSet ? value.findIndex((item, index) => value.indexOf(item) !== index) : -1
+  if (again !== -1) reading.written.report([...path, again], 'is there twice; remove one')
   return value.map((item, index) => readValue(schema.items!, item, [...path, index], reading))
 }
 
