@@ -4,6 +4,7 @@ import { Server } from 'node:net'
 import { dirname } from 'node:path'
 import { isSocket, listenPrivately, removeDeadSocket } from '../http/server/private-socket.ts'
 import type { Configuration } from '../settings/load.ts'
+import { variableOf } from '../settings/notation/written.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 
 /** The reason why the gateway cannot listen on a configured address, with the remedy. */
@@ -39,10 +40,8 @@ async function open(address: { host: string; port: number } | { path: string }):
 /** What Node says of an address; `hostname` where a name has none. */
 type ListeningFault = NodeJS.ErrnoException & { hostname?: string; port?: number; address?: string }
 
-const variableOf = (key: string): string => key.toUpperCase().replace('.', '__')
-
 const unknownHost = (host: string, key: string): AddressError =>
-  new AddressError(`this machine knows no host ${host}; set another ${key} (${variableOf(key)})`)
+  new AddressError(`this machine knows no host ${host}; set another ${key} (${variableOf(key.split('.'))})`)
 
 /** A readable error for a failed `listen`, with the setting to change. */
 export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
@@ -51,7 +50,7 @@ export function explainListening(fault: unknown, { listen, internal }: Settings)
   const isPath = address === internal.socket
   const isPublic = port === listen.port && port !== internal.port
   const key = isPath ? 'internal.socket' : isPublic ? 'listen.port' : 'internal.port'
-  const variable = variableOf(key)
+  const variable = variableOf(key.split('.'))
   const where = isPath || port === undefined ? String(address) : `${address}:${port}`
   if (code === 'EADDRINUSE' && isPath && !isSocket(where)) {
     return new AddressError(`${where} exists and is not a socket; remove it, or set another ${key} (${variable})`)

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostOf } from '../base/url-host.ts'
 import { BAD_PERCENT, ConfigurationError } from './notation/fault.ts'
 import { readCertificates } from './tls.ts'
 
@@ -28,7 +29,7 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   const usual = KINDS[url?.protocol ?? '']
   if (url === null || usual === undefined)
     throw faultOf('address', 'must be postgres://user:password@host:port/database, or mysql://…')
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = hostOf(url)
   const tls = tlsOf(url.searchParams)
   // For an address the driver would ask whether the certificate is localhost's.
   if (usual.kind === 'mysql' && tls?.verify && isIP(host) !== 0)

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostOf } from '../base/url-host.ts'
 import { UNIX } from '../settings/targets.ts'
 
 /** The address of a target, parsed once from its URL. */
@@ -26,9 +27,10 @@ export function readAddress(url: string, ip: string | null = null): TargetAddres
     const host = { authority: 'localhost', hostname: 'localhost', ip: null, port: 80 }
     return { url, ...host, socketPath, isSecure: false, isName: false }
   }
-  const { origin, protocol, host, hostname: written, port } = new URL(url)
+  const read = new URL(url)
+  const { origin, protocol, host, port } = read
   const isSecure = protocol === 'https:'
-  const hostname = written.replace(/^\[|\]$/g, '')
+  const hostname = hostOf(read)
   return {
     url: ip === null ? origin : `${origin} (${ip})`,
     authority: host,

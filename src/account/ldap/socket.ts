@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { hostOf } from '../../base/url-host.ts'
 
 /** A server of a directory, and how to know that it is the right one. */
 export interface DirectoryServer {
@@ -14,10 +15,10 @@ export interface DirectoryServer {
 }
 
 export function readServer(url: string, ca?: string): DirectoryServer {
-  const { protocol, hostname, port } = new URL(url)
-  const isTls = protocol === 'ldaps:'
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  return { url, host, port: port === '' ? (isTls ? 636 : 389) : Number(port), isTls, ca }
+  const read = new URL(url)
+  const isTls = read.protocol === 'ldaps:'
+  const port = read.port === '' ? (isTls ? 636 : 389) : Number(read.port)
+  return { url, host: hostOf(read), port, isTls, ca }
 }
 
 /** After so long without traffic the system asks whether the server is still there, in milliseconds. */

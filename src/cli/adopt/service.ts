@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { readEnvText } from '../../settings/notation/env-file.ts'
 import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { NOT_UTF8 } from '../../settings/notation/utf8.ts'
-import { isSection } from '../../settings/notation/written.ts'
+import { isSection, variableOf } from '../../settings/notation/written.ts'
 import { readYamlFile } from '../../settings/notation/yaml.ts'
 import { SettingsSchema } from '../../settings/schema/settings.ts'
 import { CommandError } from '../terminal.ts'
@@ -104,8 +104,7 @@ function yamlVariables(path: string, cwd: string): Variables {
   const variables: Record<string, string> = {}
   const flatten = (value: unknown, names: string[]): void => {
     if (isSection(value)) for (const [name, inner] of Object.entries(value)) flatten(inner, [...names, name])
-    else if (['string', 'number', 'boolean'].includes(typeof value))
-      variables[names.join('__').toUpperCase()] = String(value)
+    else if (['string', 'number', 'boolean'].includes(typeof value)) variables[variableOf(names)] = String(value)
   }
   flatten(written.value, [])
   return variables

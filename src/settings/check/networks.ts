@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { memoize } from '../../base/memoize.ts'
+import { hostOf } from '../../base/url-host.ts'
 import { readDatabaseAddress } from '../database-address.ts'
 
 /* What the address of a server tells about the way to it. */
@@ -33,8 +34,6 @@ const isPublicHost = memoize(host => {
   if (version === 0) return !PRIVATE_NAME.test(host)
   return !PRIVATE.check(host, version === 4 ? 'ipv4' : 'ipv6')
 })
-
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
 /** Whether a URL has a scheme without encryption, and leads to a host from which others are not kept away. */
 export function isUnencrypted(

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isIdentity } from '../../base/header-names.ts'
+import { hostOf } from '../../base/url-host.ts'
 import { isPagePattern } from '../../gate/page-rules.ts'
 import { readTarget } from '../../gate/path.ts'
 import type { KeyPath, Report, Written } from '../notation/written.ts'
@@ -117,8 +118,7 @@ function checkResolve(upstream: UpstreamSettings, base: KeyPath, report: Report)
   const path = [...base, 'resolve']
   if (resolve === 'off') return
   if (resolve < 1000) report(path, 'is too short; write 1s or more')
-  const isLookedUp = ({ url }: { url: string }): boolean =>
-    /^https?:/.test(url) && isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0
+  const isLookedUp = ({ url }: { url: string }): boolean => /^https?:/.test(url) && isIP(hostOf(new URL(url))) === 0
   if (!targetsOf(upstream).some(isLookedUp)) report(path, 'has no effect, because no target is a name; remove it')
 }
 

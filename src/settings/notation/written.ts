@@ -9,6 +9,9 @@ export const textOf = (path: KeyPath): string =>
     .join('')
     .replace(/^\./, '')
 
+/** The variable of a setting: `STORE__REDIS__URL` of `store.redis.url`. */
+export const variableOf = (path: KeyPath): string => path.join('__').toUpperCase()
+
 /** Where a value was written. */
 export interface Place {
   /** `config/gateway.yaml:12`, or `environment LISTEN__PORT`. */

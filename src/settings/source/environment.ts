@@ -4,7 +4,7 @@ import { readEnvText } from '../notation/env-file.ts'
 import { ConfigurationError, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
 import { NOT_UTF8 } from '../notation/utf8.ts'
-import { isSection, type KeyPath, type Place, textOf, type Written } from '../notation/written.ts'
+import { isSection, type KeyPath, type Place, textOf, variableOf, type Written } from '../notation/written.ts'
 import { labelOf, parseFlow } from '../notation/yaml.ts'
 
 interface Variable {
@@ -124,10 +124,9 @@ function keyIn(schema: Schema, part: string): { key: string; schema: Schema } | 
 }
 
 function hintFor(name: string, path: KeyPath, schema: Schema): string {
-  const before = path.map(known => String(known).toUpperCase())
-  const known = Object.keys(propertiesOf(schema)).map(candidate => [...before, candidate.toUpperCase()].join('__'))
+  const known = Object.keys(propertiesOf(schema)).map(candidate => variableOf([...path, candidate]))
   if (known.length > 0) return suggest(name, known, 'Settings here')
-  const variable = before.join('__')
+  const variable = variableOf(path)
   if (entryOf(schema) !== undefined)
     return `; ${textOf(path)} is a list: ${variable}__0__… is a setting of its first entry, and ${variable} is all of it`
   return `; ${textOf(path)} is written as a whole, in ${variable}`

@@ -1,5 +1,5 @@
 import { branchesOf, type Schema } from '../../notation/read.ts'
-import { type KeyPath, type Place, textOf, type Written } from '../../notation/written.ts'
+import { type KeyPath, type Place, textOf, variableOf, type Written } from '../../notation/written.ts'
 import { SettingsSchema } from '../../schema/settings.ts'
 
 /** Stands for each position of a list. */
@@ -46,8 +46,6 @@ export function warnOfEmptySecrets(written: Written, empty: ReadonlyMap<string, 
     written.warnings.push({ place: place.label, message, path })
   }
 }
-
-const variableOf = (path: KeyPath): string => path.join('__').toUpperCase()
 
 /** Of an address, only its password is. */
 function isSecret(value: unknown): boolean {
