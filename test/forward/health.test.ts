@@ -2,11 +2,11 @@ import t from 'tap'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { startFixture } from '../support/gateway-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'
-const HEALTH = { path: '/healthz?deep=1', interval: 20, timeout: 2000, failures: 2, successes: 2 }
+const HEALTH = { path: '/healthz?deep=1', interval: 20, timeout: PATIENCE, failures: 2, successes: 2 }
 
 t.test('a target that fails its checks gets no requests until it passes them again', async t => {
   const broken = { is: false }
@@ -71,7 +71,12 @@ t.test('/readyz shows every target, and a dead one does not make the gateway unr
   await gone.close()
   const fixture = await startFixture({
     upstreams: [
-      { name: 'shop', match: '/api/v1/c', targets: [backend.url, gone.url], health: { path: '/', interval: '1s' } },
+      {
+        name: 'shop',
+        match: '/api/v1/c',
+        targets: [backend.url, gone.url],
+        health: { path: '/', interval: '1s', timeout: '5m' },
+      },
       { name: 'echo', match: '/api/v1/x', target: 'builtin:echo' },
     ],
   })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
 /* Targets whose name has several addresses: servers on addresses of the loopback, and a look-up that the test decides. */
 
@@ -155,7 +155,7 @@ t.test('a target that stays keeps its health; one that comes back begins anew', 
 })
 
 t.test('each address is checked', async t => {
-  const health = { path: '/healthz', interval: 10, timeout: 2000, failures: 1, successes: 1 }
+  const health = { path: '/healthz', interval: 10, timeout: PATIENCE, failures: 1, successes: 1 }
   const { servers, change, reached, targets } = await open(t, { health })
   await change(['127.0.0.1', '127.0.0.3'])
   t.ok(await until(() => targets()[1]!.state === 'unhealthy'))

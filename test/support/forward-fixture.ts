@@ -17,6 +17,7 @@ import type { SessionWatch } from '../../src/store/session-watch.ts'
 import { createOwnTokens } from '../../src/token/issued-here.ts'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
+import { PATIENCE } from './until.ts'
 
 /*
  * The edge and the forwarding without stores and logins: a token here is `<BUSINESS|CONSUMER>.<login id>`. For tests of
@@ -75,8 +76,8 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     signs_in: 'off',
     identity: { optional: false, headers: {}, assertion: 'off', extra: false, signature: [] },
     ...written,
-    timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
-    connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },
+    timeouts: { connect: PATIENCE, response: PATIENCE, idle: PATIENCE, ...written.timeouts },
+    connections: { limit: 4096, queue: 4096, wait: PATIENCE, idle: 4000, lifetime: 60_000, ...written.connections },
   }) as UpstreamSettings
 
 export async function openForwardFixture(options: ForwardOptions): Promise<ForwardFixture> {
