@@ -130,10 +130,17 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     serveProviders(pages, { settings, credentials, envelopes, providerLogins })
   })
   ownPaths.close()
-  const hasPages = rules.pages.length > 0
   const { cookies } = credentials
-  const signIns = cookies && { sides, cookies }
-  await registerForwarding(app, { tokenHeader, ownTokens, hasPages, webSockets, watch, signIns, log: app.log })
+  await registerForwarding(app, {
+    tokenHeader,
+    ownTokens,
+    hasPages: rules.pages.length > 0,
+    ownsCors: settings.cors !== 'off',
+    webSockets,
+    watch,
+    signIns: cookies && { sides, cookies },
+    log: app.log,
+  })
 }
 
 /** What answers the gateway's own API. */

@@ -86,6 +86,23 @@ t.test('an ambiguous request is refused before its origin is checked', async t =
   t.equal((await options(OPEN, { expect: 'the-unexpected' })).status, 400, 'an unknown expectation')
 })
 
+t.test('a gateway with pages outside of /api starts with CORS, and decides about them in the same way', async t => {
+  const origin = ADMIN_PAGE
+  const fixture = await open(t, {
+    config: { cors: CORS, gate: { pages: [{ path: '/wiki/*', needs: 'none' }] } },
+    upstreams: [{ name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
+  })
+  const preflight = { origin, 'access-control-request-method': 'PUT' }
+  for (const path of ['/wiki/a', OPEN, '/docs', '/nowhere']) {
+    const { status, headers } = await fixture.call({ method: 'OPTIONS', path, headers: preflight })
+    t.equal(status, 204, path)
+    t.match(headers, { 'access-control-allow-origin': origin }, path)
+  }
+  const put = await fixture.call({ method: 'PUT', path: '/wiki/a', headers: { origin } })
+  t.match(put.json(), { method: 'PUT', url: '/wiki/a' })
+  t.match(put.headers, { 'access-control-allow-origin': origin })
+})
+
 t.test('a page reads that it is not logged in, as it reads any answer', async t => {
   const fixture = await open(t, { config: { cors: CORS } })
   const { headers, text } = await fixture.call({ path: '/api/v1/c/x', headers: { origin: SHOP_PAGE } })

@@ -106,6 +106,7 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
     tokenHeader,
     ownTokens,
     hasPages: false,
+    ownsCors: false,
     log: logger,
     webSockets: null,
     watch,

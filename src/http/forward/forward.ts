@@ -28,6 +28,8 @@ export interface ForwardingOptions {
   log: FastifyBaseLogger
   /** Whether paths outside of `/api` are forwarded. */
   hasPages: boolean
+  /** Whether CORS answers OPTIONS: its plugin has a route of that method for every path. */
+  ownsCors: boolean
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
   /** `null` where no side has session cookies. */
@@ -57,7 +59,7 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
       prefix,
       rewritePrefix: prefix,
       upstream: BASE,
-      httpMethods: [...METHODS],
+      httpMethods: [...METHODS].filter(method => method !== 'OPTIONS' || !options.ownsCors),
       routes: ['/*'],
       config: { isForwarded: true },
       preRewrite: withoutQuery,
