@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { readAccounts } from '../account/file/source.ts'
+import { listAccounts } from '../account/file/source.ts'
 import { type AccountsSettings, type HashSourceSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearestFolder } from '../base/durable-file.ts'
@@ -132,8 +132,8 @@ function updatesIn(settings: Exclude<HashSourceSettings, { kind: 'file' }>): str
 }
 
 async function accountsIn(path: string): Promise<string> {
-  const { size } = (await readAccounts(path)).byId
-  return size === 0 ? `no accounts in ${path}; the first start creates a missing file` : `${size} in ${path}`
+  const { length } = await listAccounts(path)
+  return length === 0 ? `no accounts in ${path}; the first start creates a missing file` : `${length} in ${path}`
 }
 
 /** Whether a provider accepts the client shows in a sign-in only: the question would need a user. */

@@ -88,9 +88,23 @@ t.test('an account is found by its name in any case, with all fields except its 
   for (const name of ['', 'admi', 'admin ', '__proto__', 'constructor']) t.equal(await find(name), null)
 })
 
-t.test('a missing file, an empty file and an empty list contain no accounts', async t => {
-  for (const text of [undefined, '', '# nothing yet\n', 'accounts:\n', 'accounts: []\n']) {
-    t.equal(await open(t.testdir(), text).find('admin'), null)
+t.test('a missing file and an empty list contain no accounts', async t => {
+  for (const text of [undefined, 'accounts: []\n']) t.equal(await open(t.testdir(), text).find('admin'), null)
+})
+
+t.test('a file that has no list when it is first read is unavailable, and nothing is compared with it', async t => {
+  for (const text of ['', '# nothing yet\n', 'accounts:\n']) {
+    const { path, find, logged, source } = open(t.testdir(), text)
+    const changed: unknown[] = []
+    source.changes!.follow(found => void changed.push(found))
+    t.teardown(() => source.close())
+    t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' }, JSON.stringify(text))
+    t.match(JSON.stringify(logged), /the list of accounts is missing; write `accounts: \[\]`/)
+    t.match(source.changes!.warnings(), [/no login is possible until it is corrected/])
+    t.same(changed, [], 'no session and no key ends')
+    writeFileSync(path, `accounts:\n${entry('1', 'a')}`)
+    t.ok(await find('a'))
+    t.same(changed, [null])
   }
 })
 

@@ -30,9 +30,9 @@ const FILE_REMOVED = 'the accounts file was removed'
 /**
  * The accounts of a file that others write. It is read when two looks have found it unchanged for `SETTLED`, so that a file
  * that an editor writes in place is not read half-way; a program that pauses for longer within a file can defeat this. A
- * state with faults is logged once, and the accounts stay as they were. So they do when the list has disappeared from the
- * file: that is how a file looks which is being written, or whose disk was full; `accounts: []` empties it. A file that is
- * missing from the start has no accounts; one that was removed is unavailable. Neither ends a session.
+ * state with faults is logged once, and the accounts stay as they were. A file without a list has faults, too: that is how one
+ * looks which is being written, or whose disk was full; `accounts: []` empties it. A file that is missing from the start has no
+ * accounts; one that was removed is unavailable. Neither ends a session.
  */
 export class FollowedFile implements AccountChanges {
   readonly #path: string
@@ -181,8 +181,8 @@ export class FollowedFile implements AccountChanges {
   async #read(): Promise<ReadAccounts | readonly Fault[]> {
     try {
       const read = await readAccounts(this.#path, this.#reader)
-      if (read.hasList || (this.#accounts ?? NO_ACCOUNTS).byId.size === 0) return read
-      return [listMissing(this.#path)]
+      // So in a process that has just started, too: it would end the sessions and keys of all accounts.
+      return read.hasList ? read : [listMissing(this.#path)]
     } catch (fault) {
       if (fault instanceof ConfigurationError) return fault.faults
       throw this.#unreadable(fault)
