@@ -8,7 +8,7 @@ import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
 import { WORKER_UMASK } from './first-worker.ts'
 import type { Urls } from './orders.ts'
 import { Ports } from './ports.ts'
-import { consequencesOf, refuseMissingAccounts } from './reload-limits.ts'
+import { consequencesOf, refuseFaultyAccounts, refuseMissingAccounts } from './reload-limits.ts'
 import { type Accept, type Loaded, ReloadError, type Reloaded, type Running } from './running-gateway.ts'
 import { SharedChanges } from './shared-changes.ts'
 import { fixedKeysChanged, tryAddresses } from './try-addresses.ts'
@@ -86,6 +86,7 @@ export class Primary implements Running {
         throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
       refuseMissingAccounts(this.#settings, read)
     })
+    await refuseFaultyAccounts(next)
     const log = createLog(next.log.level)
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
     const generation = generationOf({ settings: next, ports, metrics, changes, log, clock })

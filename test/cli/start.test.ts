@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -165,6 +165,37 @@ t.test('a reload refuses an accounts file that does not exist, and says what a n
   })
   t.equal(await exitOf(gateway, 'SIGTERM'), 0)
 })
+
+t.test(
+  'a reload refuses an accounts file that was removed or has faults, which its new workers could not use',
+  async t => {
+    const folder = shippedFolder(t)
+    const gateway = await started(t, folder, { WORKERS: '2' })
+    const path = join(folder, 'config/accounts.yaml')
+    const text = readFileSync(path, 'utf8')
+    const rows: [text: string, errors: RegExp][] = [
+      // As a full disk leaves it.
+      [
+        text.slice(0, text.indexOf('accounts:')),
+        /accounts\.yaml: the list of accounts is missing; write `accounts: \[\]`/,
+      ],
+      [text.replace('$2b', 'no'), /accounts\.yaml:\d+ accounts\[0\]\.password: must be/],
+    ]
+    for (const [faulty, errors] of rows) {
+      writeFileSync(path, faulty)
+      t.match(await run(folder, ['reload']), { code: 1, output: '', errors })
+    }
+    rmSync(path)
+    t.match(await run(folder, ['reload']), {
+      code: 1,
+      output: '',
+      errors: /not reloaded: the accounts file \S+\/config\/accounts\.yaml was removed; restore it/,
+    })
+    writeFileSync(path, text)
+    t.match(await run(folder, ['reload']), { code: 0, errors: '' })
+    t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+  },
+)
 
 t.test('what is built in follows the environment', async t => {
   const folder = temporaryFolder(t, 'empty')
