@@ -205,7 +205,7 @@ t.test('a client whose large bodies are refused before they are read has no targ
   const request = { path: C, token: TOKEN.consumer }
   for (let i = 0; i < 2 * FAILURES; i++) {
     const { status } = await call(fixture.url, { ...request, method: 'PUT', body: Buffer.alloc(20_000_000) })
-    t.ok(status === 413 || status === 502, 'what the system had received of the answer may be lost')
+    t.equal(status, 413)
   }
   t.notOk(fixture.log.some(line => line.msg === 'target ejected'))
   patient.answer = Patient.good

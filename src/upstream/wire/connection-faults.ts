@@ -8,10 +8,7 @@ export class ResponseTimeout extends Error {
   }
 }
 
-/**
- * A target that stopped reading the body of a request. It may have answered before, as to refuse the body: what the system has received
- * of an answer is lost when a write fails.
- */
+/** A target that stopped reading the body of a request, and of whose answer nothing, or not all of its head, has arrived. */
 export class BodyNotRead extends Error {
   constructor(cause: Error) {
     super('the target closed the connection before it had read the body', { cause })
@@ -20,7 +17,7 @@ export class BodyNotRead extends Error {
 }
 
 /** Whether a target has closed a connection that was being written to. */
-export const isClosedForWriting = ({ syscall, code }: NodeJS.ErrnoException): boolean =>
+export const isClosedForWriting = ({ syscall, code }: Error & NodeJS.ErrnoException): boolean =>
   syscall === 'write' && (code === 'EPIPE' || code === 'ECONNRESET')
 
 /** Whether a target failed by being too slow. */

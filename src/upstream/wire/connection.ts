@@ -129,6 +129,12 @@ export class Connection implements Link {
   }
 
   #onEnd = (): void => {
+    const { fault } = this.#writer
+    // Of an answer that this would end, a part may be missing: the target did not close the connection in order.
+    if (fault !== null) {
+      this.#endByTarget(this.#causeOf(fault))
+      return
+    }
     try {
       this.#reader.end()
       this.#forgetRequest()
@@ -138,12 +144,15 @@ export class Connection implements Link {
     }
   }
 
-  #onError = (error: NodeJS.ErrnoException): void => {
-    const isUnread = isClosedForWriting(error) && this.#reader.awaitsHead && (this.#request?.body ?? null) !== null
-    this.#endByTarget(isUnread ? new BodyNotRead(error) : error)
+  #onError = (error: Error): void => this.#endByTarget(this.#causeOf(error))
+
+  #causeOf(error: Error): Error {
+    const cause = this.#writer.fault ?? error
+    const isUnread = isClosedForWriting(cause) && this.#reader.awaitsHead && (this.#request?.body ?? null) !== null
+    return isUnread ? new BodyNotRead(cause) : cause
   }
 
-  #onClose = (): void => this.#endByTarget(new Error('closed'))
+  #onClose = (): void => this.#endByTarget(this.#causeOf(new Error('closed')))
 
   /** The response is complete: decides whether the connection can be used again. */
   #finish(): void {

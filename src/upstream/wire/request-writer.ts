@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { keepReading } from '../../workarounds/node-failed-writes.ts'
+import { isClosedForWriting } from './connection-faults.ts'
 import { type PendingWrite, writeAtEndOfTurn } from './end-of-turn.ts'
 import { freeWhenWritten } from './free-when-written.ts'
 import type { BodyTaker, RequestBody, UpstreamRequest } from './receiver.ts'
@@ -20,6 +22,11 @@ export class RequestWriter implements PendingWrite, BodyTaker {
   /** A head that is not yet written: it is sent at the end of the turn, or with the first part of the body. */
   #head = ''
   #isSent = true
+  /** Whether failed writes of the socket are held back where it may have an answer. */
+  #keepsReading = false
+  /** Whether a part of the present body is written before: the target may have answered. */
+  #hasBegunBody = false
+  #fault: Error | null = null
 
   constructor(events: WriterEvents) {
     this.#events = events
@@ -31,7 +38,12 @@ export class RequestWriter implements PendingWrite, BodyTaker {
 
   /** Whether the whole request is written. */
   get isSent(): boolean {
-    return this.#isSent
+    return this.#isSent && this.#fault === null
+  }
+
+  /** The target closed the connection before it had read the body, and what it sent before is still to be read; otherwise `null`. */
+  get fault(): Error | null {
+    return this.#fault
   }
 
   /** Whether nothing of the request is written yet. */
@@ -41,7 +53,7 @@ export class RequestWriter implements PendingWrite, BodyTaker {
 
   /** Whether the target delays the rest of the request. */
   get isBlocked(): boolean {
-    return this.#socket!.writableNeedDrain
+    return this.#socket!.writableNeedDrain || this.#fault !== null
   }
 
   /** Throws `UnwritableRequest`, and has written nothing then. */
@@ -54,13 +66,26 @@ export class RequestWriter implements PendingWrite, BodyTaker {
   write(head: string, body: RequestBody | null): void {
     this.#head = head
     this.#isSent = body === null
+    this.#hasBegunBody = false
     if (body === null) {
       writeAtEndOfTurn(this)
     } else {
       this.#body = body
+      if (!this.#keepsReading) keepReading(this.#socket!, this.#holdsBack)
+      this.#keepsReading = true
       body.start(this)
     }
     this.#events.onProgress()
+  }
+
+  /** A target may answer, and close the connection, before it has read the body, as to refuse it. */
+  readonly #holdsBack = (error: Error): boolean => {
+    if (!this.#hasBegunBody || !isClosedForWriting(error)) return false
+    this.#fault = error
+    this.#body?.stop()
+    this.#body = null
+    this.#events.onProgress()
+    return true
   }
 
   /** Writes a request without a body, unless it has ended meanwhile. */
@@ -79,8 +104,9 @@ export class RequestWriter implements PendingWrite, BodyTaker {
     socket.write(chunk, freeWhenWritten(chunk))
     if (this.#isChunked) socket.write('\r\n', 'latin1')
     socket.uncork()
+    this.#hasBegunBody = true
     if (!socket.writableNeedDrain) return
-    this.#body!.pause()
+    this.#body?.pause()
     this.#events.onProgress()
   }
 
