@@ -4,7 +4,7 @@ import t from 'tap'
 import { createLog } from '../../src/base/log/log.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { connect } from '../../src/store/redis/connection/connections.ts'
-import { summaryOf } from '../../src/store/redis/connection/fault.ts'
+import { remedyOf, summaryOf } from '../../src/store/redis/connection/fault.ts'
 import { Outages } from '../../src/store/redis/connection/outages.ts'
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
@@ -61,7 +61,7 @@ t.test('where the server refuses the database, no other is used', { skip: withou
   const NO_SUCH = 'it has no database of this number; correct the address, or its setting databases'
   for (const [user, database, fault, remedy] of [
     ['', 3, 'ERR DB index is out of range', NO_SUCH],
-    ['user:secret@', 2, 'NOPERM', undefined],
+    ['user:secret@', 2, 'NOPERM for the command select', /allow it in the ACL$/],
   ] as const) {
     const { lines, log } = logOf()
     const connections = await connect({ url: `redis://${user}127.0.0.1:${port}/${database}` }, 1000, log)
@@ -117,6 +117,57 @@ t.test('the fault that Sentinels or nodes of a Cluster report is named', async t
   t.equal(summaryOf(new Error(`${unreachable}connect ECONNREFUSED 1.2.3.4:1`)), 'connect ECONNREFUSED')
   const node = new Error('WRONGPASS invalid username-password pair')
   t.equal(summaryOf(Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: node })), 'WRONGPASS')
+})
+
+t.test('what Redis refuses by its ACL, or does not have, is named without the keys of the command', t => {
+  const by = 'script: e5d817d4901b6815d4a3d09ff4a6059e2b4ed1dd, on @user_script:1.'
+  const rows: [message: string, summary: string][] = [
+    ["NOPERM this user has no permissions to run the 'set' command or its subcommand", 'NOPERM for the command set'],
+    ["NOPERM User gw has no permissions to run the 'client|id' command", 'NOPERM for the command client|id'],
+    ['NOPERM this user has no permissions to access one of the keys used as arguments', 'NOPERM for a key'],
+    ['NOPERM No permissions to access a key', 'NOPERM for a key'],
+    ['NOPERM this user has no permissions to access one of the channels used as arguments', 'NOPERM for a channel'],
+    ['NOPERM No permissions to access a channel', 'NOPERM for a channel'],
+    [
+      `ERR Error running script (call to f_0): @user_script:1: The user executing the script can't run this command`,
+      'NOPERM for a command of a script',
+    ],
+    [
+      `ERR The user executing the script can't run this command or subcommand ${by}`,
+      'NOPERM for a command of a script',
+    ],
+    [
+      `ERR The user executing the script can't access at least one of the keys mentioned in the command arguments ${by}`,
+      'NOPERM for a key',
+    ],
+    [
+      `ERR ACL failure in script: User gw has no permissions to run the 'zadd' command ${by}`,
+      'NOPERM for the command zadd',
+    ],
+    [`ERR ACL failure in script: No permissions to access a key ${by}`, 'NOPERM for a key'],
+    ["ERR unknown command 'XADD', with args beginning with: 'svc:auth:journal' 'eyJ' ", 'ERR unknown command XADD'],
+    ['ERR unknown command `XADD`, with args beginning with: `svc:auth:journal`, ', 'ERR unknown command XADD'],
+    [`ERR Unknown Redis command called from script ${by}`, 'ERR unknown command of a script'],
+  ]
+  for (const [message, summary] of rows) {
+    t.equal(summaryOf(new Error(message)), summary)
+    t.match(remedyOf(summary), /store\.prefix|the ACL$|rename no command$/)
+  }
+  t.end()
+})
+
+t.test('a store whose ACL lacks a command names it', { skip: withoutRedisServer }, async t => {
+  const port = await freePort()
+  const args = ['--user', 'user', 'on', '>secret', '~*', '&*', '+@all', '-unlink', '-zadd']
+  const redis = await spawnRedis(port, t.testdir(), args)
+  t.teardown(() => endProcess(redis))
+  const { log } = logOf()
+  const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}` }, 30_000, log)
+  t.teardown(() => connections.close())
+  const client = connections.store as Redis
+  const refusal = (asked: Promise<unknown>) => asked.then(() => null, summaryOf)
+  t.equal(await refusal(client.unlink('a')), 'NOPERM for the command unlink')
+  t.match(await refusal(client.eval("redis.call('zadd', KEYS[1], 1, 'a')", 1, 'k')), /^NOPERM for .*command/)
 })
 
 t.test('what is logged of a store that is away has no stack', async t => {

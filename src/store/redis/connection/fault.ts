@@ -17,7 +17,27 @@ export function summaryOf(error: unknown): string {
   const { message = '', name = 'Error', lastNodeError } = error as Partial<Error> & { lastNodeError?: unknown }
   // Of a Cluster: why the node that was asked last did not answer.
   if (lastNodeError !== undefined && lastNodeError !== null) return summaryOf(lastNodeError)
-  return KIND.exec(message)?.[1] ?? name
+  return lackIn(message) ?? KIND.exec(message)?.[1] ?? name
+}
+
+/** What Redis refuses by its ACL, or does not have, in the texts of all versions, alone and in a script. Names of commands are no secrets. */
+const LACKS: readonly (readonly [text: RegExp, lack: string])[] = [
+  [/^NOPERM .* run the '([\w|-]+)' command/, 'NOPERM for the command'],
+  [/^ERR ACL failure in script: .* run the '([\w|-]+)' command/, 'NOPERM for the command'],
+  [/^ERR .*\bexecuting the script can't run this command/, 'NOPERM for a command of a script'],
+  [/^NOPERM .* channels?\b/, 'NOPERM for a channel'],
+  [/^NOPERM .* keys?\b/, 'NOPERM for a key'],
+  [/^ERR (?:ACL failure in script: .*access a key|.*\bexecuting the script can't access)/, 'NOPERM for a key'],
+  [/^ERR unknown command [`']([\w|-]+)['`]/, 'ERR unknown command'],
+  [/^ERR .*Unknown Redis command called from/i, 'ERR unknown command of a script'],
+]
+
+function lackIn(message: string): string | null {
+  for (const [text, lack] of LACKS) {
+    const found = text.exec(message)
+    if (found !== null) return found[1] === undefined ? lack : `${lack} ${found[1]}`
+  }
+  return null
 }
 
 /** What to do about a fault of a connection or a command, by its kind. */
@@ -25,6 +45,15 @@ const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
   [/^ERR DB index/, 'it has no database of this number; correct the address, or its setting databases'],
   [/ECONNREFUSED/, 'no program listens there; start Redis, or correct the address'],
   [/ENOTFOUND|EAI_AGAIN/, 'the name is not known; correct the address'],
+  [/^NOPERM for (the|a) command/, 'this user may not use a command that the gateway needs; allow it in the ACL'],
+  [
+    /^NOPERM for a channel/,
+    'this user may not receive what Redis announces; allow it &__redis__:invalidate in the ACL',
+  ],
+  [
+    /^ERR unknown command/,
+    'it does not have a command that the gateway needs; use Redis 6.2 or newer, and rename no command',
+  ],
   [/^(WRONGPASS|NOAUTH|ERR)/, 'it refuses this user or password; correct them'],
   [/^NOPERM/, 'this user may not read the keys below store.prefix; allow it ~<prefix>:* in the ACL'],
   [/^(LOADING|BUSY|no answer in time)/, 'it is busy, or stopped; find out what keeps it from answering'],
