@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../base/clock.ts'
@@ -82,7 +82,10 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
     warn(warning)
     log.warn({ warning }, 'the configuration has a warning')
   }
-  const opening = open(settings, accept => load(warnAgain, accept))
+  const opening = open(settings, accept => {
+    refuseUsedPipe(inUse, terminal.cwd)
+    return load(warnAgain, accept)
+  })
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
   const manager = serviceManagerOf(terminal.environment, warn)
   const reload = async (running: Running): Promise<Outcome> => {
@@ -181,6 +184,14 @@ async function exitIfStopped(opening: Promise<Running>, stopped: Promise<void>):
 function reloadOnSignal(opening: Promise<Running>, reload: (running: Running) => Promise<Outcome>): void {
   const isFailed = (): void => undefined
   process.on('SIGHUP', () => endsWithTerminal() || void opening.then(reload, isFailed))
+}
+
+/** A pipe, such as that of `--config <(command)`, has nothing left to read: by an empty text every setting would be its default. */
+function refuseUsedPipe(file: ConfigurationFile, cwd: string): void {
+  if (typeof file !== 'string' || statSync(resolve(cwd, file), { throwIfNoEntry: false })?.isFIFO() !== true) return
+  throw new ReloadError(
+    `${file} is a pipe, which can be read only once; restart the gateway with the new configuration`,
+  )
 }
 
 /** Reloads; logs the reason of a failure. */

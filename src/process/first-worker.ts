@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /*
@@ -59,9 +59,10 @@ export function expectsWorkers(file: string, { WORKERS }: NodeJS.ProcessEnv): bo
   return (WORKERS ?? LINE.exec(textOf(file))?.[1]) !== '1'
 }
 
+/** A pipe is left to those who read the configuration: what is read here would be missing there. */
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return statSync(file).isFile() ? readFileSync(file, 'utf8') : ''
   } catch {
     return ''
   }

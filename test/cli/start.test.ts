@@ -27,7 +27,10 @@ async function started(
   environment: Record<string, string> = {},
   words = ['start'],
 ): Promise<Started> {
-  const child = launch(folder, words, { ...FREE_PORTS, ...environment })
+  return startedAs(t, launch(folder, words, { ...FREE_PORTS, ...environment }))
+}
+
+async function startedAs(t: Test, child: ChildProcess): Promise<Started> {
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
   child.stderr!.on('data', chunk => {
@@ -196,6 +199,23 @@ t.test(
     t.equal(await exitOf(gateway, 'SIGTERM'), 0)
   },
 )
+
+t.test('a start reads a configuration from a pipe once, and a reload is refused', async t => {
+  const folder = temporaryFolder(t, 'pipe')
+  writeFileSync(join(folder, 'gateway.yaml'), 'workers: 2\ndata: state\nupstreams: []\n')
+  const main = join(ROOT, 'dist/main.js')
+  const child = spawn('bash', ['-c', `exec "$0" ${main} start --config <(cat gateway.yaml)`, process.execPath], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...FREE_PORTS, ACCOUNTS__PATH: join(folder, 'accounts.yaml') },
+  })
+  const gateway = await startedAs(t, child)
+  t.ok(existsSync(join(folder, 'state')), 'the settings in the pipe are in use')
+  t.match(await run(folder, ['reload', '--config', 'gateway.yaml']), {
+    code: 1,
+    errors: /not reloaded: \/dev\/fd\/\d+ is a pipe, which can be read only once; restart the gateway/,
+  })
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
 
 t.test('what is built in follows the environment', async t => {
   const folder = temporaryFolder(t, 'empty')
