@@ -197,7 +197,8 @@ function refuseUsedPipe(file: ConfigurationFile, cwd: string): void {
 /** Reloads; logs the reason of a failure. */
 async function reloaded(running: Running, cwd: string, log: Logger): Promise<Outcome> {
   try {
-    const { file, workers, notes } = await running.reload()
+    const { file, workers, notes, level } = await running.reload()
+    log.level = level
     return { fault: null, file: typeof file === 'string' ? resolve(cwd, file) : null, workers, notes }
   } catch (fault) {
     const isFaulty = fault instanceof ConfigurationError

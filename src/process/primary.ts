@@ -97,7 +97,7 @@ export class Primary implements Running {
     this.#follow(next)
     const workers = workerCount(next)
     log.info({ workers, ...(notes.length > 0 && { notes }) }, 'the configuration was reloaded')
-    return { file, workers, notes }
+    return { file, workers, notes, level: next.log.level }
   }
 
   async #replaceBy(generation: Generation): Promise<void> {

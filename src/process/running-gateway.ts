@@ -1,3 +1,4 @@
+import type { LogLevel } from '../base/log/log.ts'
 import type { Configuration, ConfigurationFile } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Urls } from './orders.ts'
@@ -18,6 +19,8 @@ export interface Reloaded {
   workers: number
   /** What has become different for users, beside what was changed. */
   notes: readonly string[]
+  /** The level of the log from now on. */
+  level: LogLevel
 }
 
 /** A running gateway, in one process or in several. */

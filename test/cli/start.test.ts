@@ -9,6 +9,7 @@ import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/image.ts'
 import { ROOT } from '../support/root.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const FREE_PORTS = { LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
@@ -214,6 +215,18 @@ t.test('a start reads a configuration from a pipe once, and a reload is refused'
     code: 1,
     errors: /not reloaded: \/dev\/fd\/\d+ is a pipe, which can be read only once; restart the gateway/,
   })
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('a failed reload is logged at the level of the last one that was applied', async t => {
+  const folder = shippedFolder(t)
+  writeFileSync(join(folder, '.env'), 'LOG__LEVEL=silent\n')
+  const gateway = await started(t, folder, { WORKERS: '2' })
+  writeFileSync(join(folder, '.env'), 'LOG__LEVEL=info\n')
+  t.match(await run(folder, ['reload']), { code: 0 })
+  writeFileSync(join(folder, '.env'), 'LOG__LEVEL=nothing\n')
+  gateway.child.kill('SIGHUP')
+  t.ok(await until(() => gateway.output().includes('"msg":"not reloaded; ')))
   t.equal(await exitOf(gateway, 'SIGTERM'), 0)
 })
 
