@@ -9,7 +9,7 @@ import { createCertificate } from '../support/certificate.ts'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
 
-/* A backend refuses a body of which it has read the beginning, and closes the connection: the rest is written to nobody. */
+/* A backend refuses a body of which it has read the beginning, and closes the connection: the rest cannot be written. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dualgate-early-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))

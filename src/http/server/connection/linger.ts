@@ -12,13 +12,19 @@ export function closeWithLinger(socket: Socket): void {
   if (socket.destroyed) return
   // From here on the HTTP parser does not get the bytes.
   socket.removeAllListeners('data')
+  const timer = setTimeout(() => socket.destroy(), LINGER)
+  socket.once('close', () => clearTimeout(timer))
+  socket.end()
+  socket.resume()
+  // Where the parser has paused the socket, because the body is not read, reading resumes in the next tick: never, if the socket gets
+  // another listener before.
+  process.nextTick(discard, socket)
+}
+
+function discard(socket: Socket): void {
   let left = MAX_DISCARDED
   socket.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) socket.destroy()
   })
-  const timer = setTimeout(() => socket.destroy(), LINGER)
-  socket.once('close', () => clearTimeout(timer))
-  socket.end()
-  socket.resume()
 }
