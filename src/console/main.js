@@ -2,7 +2,7 @@ import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress, onAddress } from './address.js'
 import { CallError, get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
 import { choices } from './choices.js'
-import { closeDialogs } from './elements/dialogs.js'
+import { closeDialogs, onceKept } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
 import { retryButton, wholePage } from './elements/whole-page.js'
 import { faultText, t } from './language/language.js'
@@ -22,10 +22,13 @@ let redraw = () => {}
 let turn = (/** @type {import('./address.js').Address} */ _) => {}
 /** Stops the timers of the present page. */
 let leave = () => {}
+/** Goes on from the sign-in if the user has signed in in another tab. */
+let lookAgain = async () => {}
 
 /**
  * @param {() => void} draw
- * @param {{ name?: string, turn?: typeof turn | undefined, leave?: (() => void) | undefined }} [page]
+ * @param {{ name?: string, turn?: typeof turn | undefined, leave?: (() => void) | undefined,
+ *   lookAgain?: typeof lookAgain }} [page]
  */
 function open(draw, page = {}) {
   leave()
@@ -33,6 +36,7 @@ function open(draw, page = {}) {
   shown = page.name ?? ''
   turn = page.turn ?? (() => {})
   leave = page.leave ?? (() => {})
+  lookAgain = page.lookAgain ?? (async () => {})
   redraw = draw
   redraw()
 }
@@ -51,14 +55,14 @@ function signIn(reason) {
     document.title = title('sign_in')
     form.draw()
   }
-  open(draw, { leave: form.leave })
+  open(draw, { leave: form.leave, lookAgain: form.lookAgain })
 }
 
 /** The page with the providers, which leads back to this one. It finds the reason itself. */
 function openSignInPage() {
   const to = location.pathname + location.search + location.hash
   open(showLoading)
-  location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to })}`))
+  onceKept(() => location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to })}`)))
 }
 
 /** Requests the own session, and shows the pages that it has permission for. */
@@ -191,9 +195,10 @@ async function start() {
 /** In another tab the user may have signed in to another account: then the cookie, and every answer, belongs to that account. */
 async function compareSession() {
   const { handle } = session
-  if (document.hidden || handle === null || !settings.keeps_cookie) return
+  if (document.hidden || !settings?.keeps_cookie) return
+  if (handle === null) return lookAgain()
   const live = await sessionInCookie().catch(() => null)
-  if (live !== null && live.handle !== handle && session.handle === handle) location.reload()
+  if (live !== null && live.handle !== handle && session.handle === handle) onceKept(() => location.reload())
 }
 
 onEnded(reason => signIn(endedText(reason)))

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { choose, holdRefreshOnceLoaded, obstaclesEverywhere, openPage } from '../support/console.ts'
+import { choose, comeBack, confirm, holdRefreshOnceLoaded, obstaclesEverywhere, openPage } from '../support/console.ts'
 import { openProviderGateway, type ProviderGateway } from '../support/provider-gateway.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 import { shownSecret } from './accounts-fixture.ts'
@@ -205,6 +205,25 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     await page.locator('.fault', { hasText: textOf('en', 'because_provider-logout') }).waitFor()
     t.match(pathOf(page), /^\/sign-in\/b\/\?to=%2Fconsole%2F/)
     t.same(visitor.complaints, [])
+  })
+
+  t.test('a password that is shown once stays when the session ends, until it is kept', async t => {
+    const { page } = await visit(t)
+    await page.goto(`${url}/console/#accounts`)
+    await page.click(BUTTON)
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', 'shown-once')
+    await confirm(page)
+    const password = await page.locator('dialog .secret code').textContent()
+    await gateway.gateway.sides.business.kickout('staff:ada')
+    const ended = page.waitForResponse(/\/sign-in\/b\/session$/)
+    await comeBack(page)
+    await ended
+    await page.locator('#app', { hasText: 'Loading…' }).waitFor()
+    t.equal(await page.locator('dialog .secret code').textContent(), password)
+    await page.check('dialog #is-kept')
+    await confirm(page)
+    await page.locator('.fault', { hasText: textOf('en', 'because_kicked-out') }).waitFor()
   })
 
   t.test('a callback that comes too late says so', async t => {

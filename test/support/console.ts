@@ -58,6 +58,10 @@ export async function holdRefreshOnceLoaded(page: Page): Promise<void> {
   await holdRefresh(page)
 }
 
+/** The page becomes visible again, as when its user returns from another tab. */
+export const comeBack = (page: Page): Promise<unknown> =>
+  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+
 /** Searches the list of online users. */
 export async function search(page: Page, keyword: string): Promise<void> {
   const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))

@@ -77,10 +77,23 @@ export function openForms(title) {
   }
 }
 
+/**
+ * Leaves this document, once its user has kept what is shown for the only time.
+ *
+ * @param {() => void} leave
+ */
+export function onceKept(leave) {
+  const dialog = [...document.querySelectorAll('dialog')].find(isOnlyTime)
+  if (dialog === undefined) leave()
+  else dialog.addEventListener('close', () => onceKept(leave), { once: true })
+}
+
+/** Whether a dialog shows something for the only time. */
+const isOnlyTime = (/** @type {HTMLDialogElement} */ dialog) => dialog.getAttribute('closedby') === 'none'
+
 /** Closes the open dialogs, because the page behind them has changed; but not what is shown for the only time. */
 export function closeDialogs() {
-  for (const dialog of document.querySelectorAll('dialog'))
-    if (dialog.getAttribute('closedby') !== 'none') dialog.close()
+  for (const dialog of document.querySelectorAll('dialog')) if (!isOnlyTime(dialog)) dialog.close()
 }
 
 /**

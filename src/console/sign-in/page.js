@@ -46,8 +46,8 @@ async function start() {
   }
 }
 
-/** Whether the sign-in is shown. */
-let isWaiting = false
+/** Goes on if the user has signed in in another tab while the sign-in is shown. */
+let lookAgain = async () => {}
 
 /** @typedef {Pick<import('./sign-in.js').SignInOptions, 'reason' | 'word' | 'step'>} Opening */
 
@@ -82,7 +82,6 @@ async function openingWithStep(name) {
 
 /** @param {Opening} opening */
 function signIn(opening) {
-  isWaiting = true
   const form = createSignIn(app, {
     ...opening,
     form: own().password
@@ -92,14 +91,8 @@ function signIn(opening) {
     choices: () => choices(() => redraw()),
     done: goOn,
   })
+  lookAgain = form.lookAgain
   open(form.draw)
-}
-
-/** The user may have signed in in another tab meanwhile. */
-async function lookAgain() {
-  if (document.hidden || session.handle !== null || !isWaiting) return
-  await resume().catch(() => null)
-  if (session.handle !== null) goOn()
 }
 
 /** Where the user wants to go. */

@@ -58,12 +58,14 @@ export function endedText(reason) {
 export function createSignIn(place, { form, reason, word = null, step = null, title, choices, done }) {
   const typed = { username: '', password: '' }
   let timer = 0
+  const waiting = createWaiting(done)
   /** @param {Pick<Opening, 'reason' | 'word'>} why */
   const first = why => () => form({ typed, title, send, ...why })
   let drawForm = step === null ? first({ reason, word }) : drawStep(step)
 
   /** @param {() => Node} form */
   function open(form) {
+    waiting.begin()
     drawForm = form
     draw()
   }
@@ -80,19 +82,17 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
     open(first({ reason: why, word: null }))
   }
 
-  /**
-   * Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it.
-   *
-   * @param {string} route
-   * @param {object} body
-   */
-  async function send(route, body) {
-    const answer = await answerOf(publicRoute(route), settings.keeps_cookie ? { ...body, session: 'cookie' } : body)
-    clearTimeout(timer)
-    const next = () => (answer.ticket === undefined ? finish(answer) : open(drawStep(answer)))
-    const { recovery_codes: codes } = answer
-    if (codes === undefined) await next()
-    else open(() => codesStep(codes, typed.username, next))
+  /** Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it. */
+  async function send(/** @type {string} */ route, /** @type {object} */ body) {
+    await waiting.stopWhile(async () => {
+      const answer = await answerOf(publicRoute(route), settings.keeps_cookie ? { ...body, session: 'cookie' } : body)
+      clearTimeout(timer)
+      const next = () => (answer.ticket === undefined ? finish(answer) : open(drawStep(answer)))
+      const { recovery_codes: codes } = answer
+      if (codes === undefined) return next()
+      open(() => codesStep(codes, typed.username, next))
+      waiting.stop()
+    })
   }
 
   /** @param {{ token?: string, wrong_codes?: number }} signedIn Without a token if a cookie keeps it, as far as the browser does. */
@@ -111,7 +111,47 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
     return STEPS[required]({ ticket, ...typed, send, restart: () => restart(null) })
   }
 
-  return { draw, leave: () => clearTimeout(timer) }
+  return { draw, leave: () => clearTimeout(timer), lookAgain: waiting.lookAgain }
+}
+
+/**
+ * The wait of a sign-in for its user. It ends, too, when the user has signed in in another tab: the cookie is that of all tabs. A login
+ * that goes on here does not wait, nor do its recovery codes: there is no other time to keep them.
+ *
+ * @param {() => void} done
+ */
+function createWaiting(done) {
+  let isWaiting = true
+  let isLooking = false
+  return {
+    begin() {
+      isWaiting = true
+    },
+    stop() {
+      isWaiting = false
+    },
+    /** @param {() => unknown} login If it throws, the wait begins again. */
+    async stopWhile(login) {
+      isWaiting = false
+      try {
+        await login()
+      } catch (problem) {
+        isWaiting = true
+        throw problem
+      }
+    },
+    /** Goes on with the session of the cookie, if there is one. */
+    async lookAgain() {
+      if (document.hidden || isLooking || !isWaiting) return
+      isLooking = true
+      const live = await sessionInCookie().catch(() => null)
+      isLooking = false
+      if (live === null || !isWaiting) return
+      isWaiting = false
+      beginInCookie(live.handle)
+      done()
+    },
+  }
 }
 
 /**
