@@ -14,6 +14,7 @@ import {
   solve,
 } from '../support/console.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { type Language, textOf } from './texts.ts'
 
 /*
@@ -67,6 +68,14 @@ async function walk(t: Test, walk: Walk): Promise<void> {
   await readJournal(t, walk)
 }
 
+/** What a screen reader finds in the page. */
+async function spokenOf(page: Page): Promise<unknown[]> {
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  await session.detach()
+  return nodes.flatMap(({ ignored, name }) => (ignored ? [] : [name?.value]))
+}
+
 async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): Promise<string> {
   let generated = ''
   await t.test('an administrator adds an account, and its password is shown once', async t => {
@@ -82,6 +91,7 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     t.ok(generated.length >= 10)
     // The message about an action is above the dialog that it opens.
     await page.locator('#notice:popover-open', { hasText: onDesk('account_added', { user: username }) }).waitFor()
+    await until(async () => (await spokenOf(page)).includes(onDesk('account_added', { user: username })))
     t.same(await obstaclesEverywhere(page, 'generated password'), [])
     // The browser closes a dialog at the second Escape, unless the page prevents that.
     await page.click('dialog .secret')

@@ -29,6 +29,7 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
         h('button', { type: 'button', class: 'close', 'aria-label': t('close'), onclick: () => dialog.close() }, '×'),
     ),
     ...body,
+    h('p', { class: 'unseen said', role: 'status' }),
   )
   const opener = document.activeElement
   const keepOpen = (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && event.preventDefault()

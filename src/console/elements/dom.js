@@ -92,6 +92,21 @@ export function notify(text) {
   place.classList.add('shown')
   clearTimeout(timer)
   timer = window.setTimeout(() => place.classList.remove('shown'), 4000)
+  sayInDialog(text)
+}
+
+/**
+ * Says a message to screen readers, too, which find nothing outside of a dialog: in the uppermost one that is left once the action
+ * that it is about has opened and closed its dialogs.
+ *
+ * @param {string} text
+ */
+function sayInDialog(text) {
+  for (const said of document.querySelectorAll('dialog > .said')) said.textContent = ''
+  setTimeout(() => {
+    const said = [...document.querySelectorAll('dialog[open] > .said')].at(-1)
+    if (said !== undefined) said.textContent = text
+  })
 }
 
 /** The logo: two gates, side by side. */
