@@ -72,9 +72,16 @@ async function enter() {
     session.owner = await requestOwner()
     route()
   } catch (problem) {
+    if (problem instanceof CallError && problem.code === 403) return leaveDisabled()
     // An ended session has already led to the sign-in.
     if (session.handle !== null) open(() => showFault(faultText(problem), enter))
   }
+}
+
+/** The account of the session is disabled. Another user may sign in. */
+function leaveDisabled() {
+  forget()
+  signIn('failed_disabled')
 }
 
 /**

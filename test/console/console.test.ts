@@ -603,6 +603,23 @@ t.test('the page works with every configuration of the gateway', { skip: without
     t.not(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), null)
   })
 
+  t.test('in the tab of a session whose account is disabled another user can sign in', async t => {
+    const fixture = await open(t, { config: { disable: { enforce: 'request' } } })
+    const { business } = fixture.gateway.sides
+    const { page } = await visit(t)
+    const user = someone()
+    const token = await business.login(undefined, user)
+    await business.disable(user, 600)
+    await page.goto(`${fixture.url}/console/`)
+    await page.evaluate(kept => sessionStorage.setItem('dualgate.token', kept), token)
+    await solve(fixture, page, () => page.reload())
+    await page.locator('.fault', { hasText: textOf('en', 'failed_disabled') }).waitFor()
+    await fillIn(page, ADMIN.username, ADMIN.password)
+    await page.click('button[type=submit]')
+    await row(page, 'Admin').waitFor()
+    t.not(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), token)
+  })
+
   t.test('users who cannot see the picture sign in by a proof of work, where the gateway accepts it', async t => {
     const fixture = await open(t, { config: { login: { captcha: { alternative: 'proof-of-work', difficulty: 12 } } } })
     const visitor = await visit(t)
