@@ -211,4 +211,6 @@ async function compareSession() {
 onEnded(reason => signIn(endedText(reason)))
 onAddress(route)
 document.addEventListener('visibilitychange', () => void compareSession())
+// Of two windows side by side, both are visible.
+window.addEventListener('focus', () => void compareSession())
 void start()

@@ -54,6 +54,22 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
     await page.locator('.owner', { hasText: account.username }).waitFor()
   })
 
+  t.test('of two windows side by side the page is that of the account that has signed in last', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add()
+    await signIn(fixture, visitor)
+    const other = await page.context().newPage()
+    await other.goto(`${fixture.url}/console/`)
+    await solve(fixture, other, () => other.click('[data-key=sign-out]'))
+    await send(other, account)
+    await other.waitForSelector('.chrome')
+    // Both were visible all the time.
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await page.locator('.owner', { hasText: account.username }).waitFor()
+    await other.close()
+  })
+
   t.test('a password that is shown once stays beside another account in another tab, until it is kept', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -120,6 +120,8 @@ const message = (text, beside) =>
   )
 
 document.addEventListener('visibilitychange', () => void lookAgain())
+// Of two windows side by side, both are visible.
+window.addEventListener('focus', () => void lookAgain())
 // The browser shows the page as it was left, after the way back from where it led.
 window.addEventListener('pageshow', event => event.persisted && void lookAgain())
 void start()
