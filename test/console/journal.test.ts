@@ -44,6 +44,24 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [], 'the policy of the page allows it')
   })
 
+  t.test('an address with seconds in its times is a filter that can be changed', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    await business.login(undefined, user)
+    await arrive(fixture, visitor, ['sys:journal:page'])
+    await page.evaluate(() => {
+      location.hash = '#journal?since=2020-01-02 03:04:05&until=2099-01-02T03:04:05'
+    })
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#journal-until')?.value !== '')
+    await page.fill('#journal-login-id', user)
+    await page.click('[data-key=apply]')
+    await page.waitForURL(/login_id=/)
+    t.match(page.url(), 'since=2020-01-02+03%3A04%3A05&until=2099-01-02+03%3A04%3A05')
+    await page.locator('.journal-list tbody tr', { hasText: user }).waitFor()
+    t.same(visitor.complaints, [])
+  })
+
   t.test(
     'who did something is named by the side of the login id, and a word of the gateway is no login id',
     async t => {

@@ -76,8 +76,12 @@ const select = (id, options) =>
     options.map(([value, text]) => h('option', { value }, text)),
   )
 
-/** @param {string} id A time of the gateway's time zone, as the list shows it. */
-const timeInput = id => h('input', { id, type: 'datetime-local' })
+/**
+ * Of any second: one in the address, with seconds, is refused otherwise.
+ *
+ * @param {string} id A time of the gateway's time zone, as the list shows it.
+ */
+const timeInput = id => h('input', { id, type: 'datetime-local', step: 'any' })
 
 /** `YYYY-MM-DD HH:MM:SS`, as the gateway writes times. */
 const sent = (/** @type {string} */ value) =>
