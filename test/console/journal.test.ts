@@ -5,6 +5,7 @@ import { createEntryId } from '../../src/store/journal-id.ts'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, obstaclesEverywhere } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { textOf } from './texts.ts'
 
 /* What administrators find in the journal, and save of it. */
 
@@ -42,6 +43,33 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     t.notMatch(text, other)
     await page.locator('#notice', { hasText: 'Exported entries: 2.' }).waitFor()
     t.same(visitor.complaints, [], 'the policy of the page allows it')
+  })
+
+  t.test('beside a filter whose entries are not there stand no pages of the filter before', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const idAt = createEntryId()
+    const entries = Array.from({ length: 60 }, (): JournalEntry => {
+      const id = idAt(Math.floor(fixture.now()))
+      return { id, event: 'kickout', type: 'CONSUMER', login_id: user, trace_id: someone(), by: 'operations' }
+    })
+    await fixture.store.journal.append(entries, fixture.now() + 60_000)
+    await arrive(fixture, visitor, ['sys:journal:page'])
+    const more = page.locator('[data-key=more]')
+    await more.waitFor()
+    await page.route('**/sys/journal/page*', route => route.abort())
+    await page.fill('#journal-login-id', user)
+    await page.click('[data-key=apply]')
+    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+    t.equal(await more.count(), 0, 'they would begin in the middle')
+    await page.unroute('**/sys/journal/page*')
+    await page.click('[data-key=retry]')
+    await more.waitFor()
+    t.equal(await page.locator('.journal-list tbody tr').count(), 50)
+    await more.click()
+    await page.locator('.pages', { hasText: textOf('en', 'all_entries') }).waitFor()
+    t.equal(await page.locator('.journal-list tbody tr').count(), 60)
   })
 
   t.test('an address with seconds in its times is a filter that can be changed', async t => {

@@ -69,7 +69,10 @@ export function createJournal(place) {
   }
 
   function fill() {
-    if (records === null) return show(list, h('p', { class: 'empty quiet' }, t('loading')))
+    if (records === null) {
+      show(list, h('p', { class: 'empty quiet' }, t('loading')))
+      return show(pages)
+    }
     show(list, records.length === 0 ? h('div', { class: 'empty' }, h('p', {}, t('no_entries'))) : journalTable(records))
     const cursor = next
     show(pages, zone(), cursor === null ? records.length > 0 && theEnd() : moreButton(() => void load(cursor)))
