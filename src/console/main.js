@@ -72,16 +72,20 @@ async function enter() {
     session.owner = await requestOwner()
     route()
   } catch (problem) {
-    if (problem instanceof CallError && problem.code === 403) return leaveDisabled()
     // An ended session has already led to the sign-in.
-    if (session.handle !== null) open(() => showFault(faultText(problem), enter))
+    if (session.handle === null) return
+    const isRefused = problem instanceof CallError && problem.code === 403
+    open(() => showFault(faultText(problem), enter, isRefused && anotherUser()))
   }
 }
 
-/** The account of the session is disabled. Another user may sign in. */
-function leaveDisabled() {
+/** Of a session that is refused, such as that of a disabled account: another user may sign in. */
+const anotherUser = () =>
+  h('button', { type: 'button', 'data-key': 'another-user', onclick: signInAnother }, t('sign_in'))
+
+function signInAnother() {
   forget()
-  signIn('failed_disabled')
+  signIn(null)
 }
 
 /**
@@ -178,8 +182,9 @@ function endSession() {
 /**
  * @param {string} text
  * @param {() => void} again
+ * @param {import('./elements/dom.js').Child} beside What else its user can do.
  */
-const showFault = (text, again) => show(app, wholePage(text, retryButton(again)))
+const showFault = (text, again, beside = false) => show(app, wholePage(text, retryButton(again), beside))
 
 const drawAgain = () => redraw()
 
