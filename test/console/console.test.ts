@@ -610,7 +610,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
     const user = someone()
     const token = await business.login(undefined, user)
     await business.disable(user, 600)
-    await page.goto(`${fixture.url}/console/`)
+    await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await page.evaluate(kept => sessionStorage.setItem('dualgate.token', kept), token)
     await page.reload()
     await page.locator('.whole-page', { hasText: /The account is disabled until .*\d+:\d\d:\d\d/ }).waitFor()
