@@ -36,9 +36,11 @@ export function reasonOf({ reason, word }) {
  * @param {string} device
  */
 function formOf({ typed, send, title, ...why }, device) {
-  const username = textInput('username', { autocomplete: 'username', required: true })
+  const keep = () => Object.assign(typed, { username: username.value.trim(), password: password.value })
+  const username = textInput('username', { autocomplete: 'username', required: true, oninput: keep })
+  const password = passwordInput('password', 'current-password', { oninput: keep })
   username.value = typed.username
-  const password = passwordInput('password', 'current-password')
+  password.value = typed.password
   const captcha = textInput('captcha', { autocapitalize: 'characters', required: true, maxlength: 8 })
   /** The fault that is shown because there is no picture. */
   let missing = ''
@@ -72,7 +74,7 @@ function formOf({ typed, send, title, ...why }, device) {
     busy: t('signing_in'),
     fault,
     async run() {
-      Object.assign(typed, { username: username.value.trim(), password: password.value })
+      keep()
       await send('login', {
         username: typed.username,
         password: await encrypted(typed.password),
