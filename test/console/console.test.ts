@@ -126,6 +126,25 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('an action that fails after its dialog was closed says so', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const token = await business.login(undefined, user, { username: user })
+    await arrive(fixture, visitor, ['sys:session:*'])
+    await search(page, user)
+    await row(page, user).locator('.danger').click()
+    const held: Route[] = []
+    await page.route('**/session/exit', route => void held.push(route))
+    await page.click('dialog form .danger')
+    await until(() => held.length > 0)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await held[0]!.fulfill({ status: 503, json: { code: 503, message: 'Service unavailable', success: false } })
+    await page.locator('#notice.shown', { hasText: 'Service unavailable' }).waitFor()
+    t.equal(await business.getLoginIdByToken(token), user)
+  })
+
   t.test('a login id is disabled for a time, and can be enabled again while it is offline', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -1,5 +1,6 @@
+import { CallError } from '../api.js'
 import { faultText, t } from '../language/language.js'
-import { h } from './dom.js'
+import { h, notify } from './dom.js'
 
 /**
  * A labelled input, with an optional hint below it.
@@ -68,7 +69,8 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  */
 
 /**
- * A form that runs an action. Its button is disabled while the action runs, so that it runs once.
+ * A form that runs an action. Its button is disabled while the action runs, so that it runs once. Who has closed it meanwhile
+ * reads a fault in a message.
  *
  * @param {ActionForm} options
  */
@@ -106,13 +108,18 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
       await run()
       fault.hidden = true
     } catch (problem) {
-      showFault(failed?.(problem) ?? faultText(problem))
+      const text = failed?.(problem) ?? faultText(problem)
+      showFault(text)
+      if (!element.isConnected && !hasEnded(problem)) notify(text)
     } finally {
       submit.disabled = false
       submit.textContent = action
     }
   }
 }
+
+/** An ended session has already led to the sign-in, which says so. */
+const hasEnded = (/** @type {unknown} */ problem) => problem instanceof CallError && problem.code === 401
 
 /**
  * Sends the focus to the first input of a form or dialog.
