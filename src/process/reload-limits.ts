@@ -6,6 +6,7 @@ import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import { ConfigurationError } from '../settings/notation/fault.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { accountsOf } from '../settings/served.ts'
+import { placeOf } from '../store/redis/connection/shown-address.ts'
 import { ReloadError } from './running-gateway.ts'
 
 type WithAccounts = Parameters<typeof accountsOf>[0]
@@ -51,6 +52,10 @@ const accountsFileOf = (settings: WithAccounts, type: LoginType): string | null 
   return source !== 'off' && source.kind === 'file' ? source.path : null
 }
 
+/** Where sessions are: another time limit, user or password of Redis is no other store. */
+const storeOf = ({ store: { kind, prefix, redis } }: Settings): string =>
+  kind === 'redis' && redis !== undefined ? `${prefix} at ${placeOf(redis)}` : kind
+
 /** What else a changed configuration does to users, in sentences for operators. */
 export function consequencesOf(running: Settings, next: Settings): string[] {
   const notes: [isSo: boolean, text: string][] = [
@@ -63,10 +68,7 @@ export function consequencesOf(running: Settings, next: Settings): string[] {
       running.internal.secret !== next.internal.secret,
       'internal.secret has changed: services that send the previous one are refused',
     ],
-    [
-      JSON.stringify(running.store) !== JSON.stringify(next.store),
-      'store has changed: sessions of another store are not found in this one',
-    ],
+    [storeOf(running) !== storeOf(next), 'store has changed: sessions of another store are not found in this one'],
   ]
   return notes.filter(([isSo]) => isSo).map(([, text]) => text)
 }

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { startLimit, storeLimit } from '../../src/process/orders.ts'
+import { consequencesOf } from '../../src/process/reload-limits.ts'
+import { settingsOf } from '../settings/folder.ts'
 import { call } from '../support/client.ts'
 import { startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
@@ -67,6 +69,29 @@ t.test(
     t.equal((await gateway.reload()).code, 0, 'it is applied when the store answers')
   },
 )
+
+t.test('a reload names another store, and not another time limit, user or password of the same one', async t => {
+  const settings = settingsOf(t, '')
+  const noted = (before: object, after: object): boolean => {
+    const [running, next] = [before, after].map(store => ({ ...settings, store: { ...settings.store, ...store } }))
+    return consequencesOf(running!, next!).some(note => note.startsWith('store has changed'))
+  }
+  const redis = { kind: 'redis', redis: { url: 'redis://user:old@redis.example:6379/1' } }
+  const same: object[] = [
+    { redis: { url: 'redis://user:new@redis.example:6379/1' } },
+    { redis: { url: 'rediss://redis.example/1' } },
+    { timeout: 5000 },
+    { redis: { ...redis.redis, wait: { replicas: 1, timeout: 100 } } },
+  ]
+  for (const change of same) t.notOk(noted(redis, { ...redis, ...change }), JSON.stringify(change))
+  const others: object[] = [
+    { kind: 'embedded' },
+    { prefix: 'other' },
+    { redis: { url: 'redis://user:old@redis.example:6379/2' } },
+    { redis: { url: 'redis://user:old@other.example:6379/1' } },
+  ]
+  for (const change of others) t.ok(noted(redis, { ...redis, ...change }), JSON.stringify(change))
+})
 
 t.test('new workers have time to wait for their store, however long its limit is', async t => {
   for (const timeout of [100, 1000, 31_000, 600_000]) {
