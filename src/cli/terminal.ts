@@ -1,4 +1,5 @@
 import { plain } from '../base/log/terminal-line.ts'
+import { utf8Text } from '../settings/notation/utf8.ts'
 import { nonBlocking } from '../workarounds/node-output.ts'
 import { packageForNpx } from './npx.ts'
 
@@ -64,13 +65,16 @@ export class UsageError extends Error {}
 /** A command that failed, with the reason for the user. */
 export class CommandError extends Error {}
 
-/** The whole standard input as one text, without the line break at its end. */
+/**
+ * The whole standard input as one text, without the line break at its end. Fails with a `CommandError` for another encoding than
+ * UTF-8: a password would be another one than its user types.
+ */
 export async function readAll(input: NodeJS.ReadStream): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of input) chunks.push(Buffer.from(chunk as Buffer))
-  return Buffer.concat(chunks)
-    .toString()
-    .replace(/\r?\n$/, '')
+  const text = utf8Text(Buffer.concat(chunks))
+  if (text === null) throw new CommandError('standard input is not UTF-8 text; send it in this encoding')
+  return text.replace(/\r?\n$/, '')
 }
 
 const ENTER = /[\r\n]/

@@ -57,7 +57,7 @@ t.test('without a password one is generated and printed', async t => {
 t.test('a failed command exits with 1 and reports the reason', async t => {
   const folder = shippedFolder(t)
   await run(folder, ['account', 'add', 'jane'])
-  const cases: [string[], RegExp, string?][] = [
+  const cases: [string[], RegExp, (string | Uint8Array)?][] = [
     [['add', 'JANE'], /username is taken/],
     [['add', 'x', '--id', 'a b'], /id must be 1 to 128 characters/],
     [['add', 'x', '--nickname', 'a\uFFFF'], /nickname must not contain control characters or noncharacters$/m],
@@ -71,6 +71,11 @@ t.test('a failed command exits with 1 and reports the reason', async t => {
       ['add', 'Password123', '--password-stdin'],
       /The new password must not be a common password, must not be the user name$/m,
       'password123\n',
+    ],
+    [
+      ['passwd', 'jane', '--password-stdin'],
+      /standard input is not UTF-8 text/,
+      Buffer.from('pässword of jane', 'latin1'),
     ],
     [['passwd', 'nobody'], /there is no account nobody/],
     [['remove', 'nobody'], /there is no account nobody/],

@@ -20,7 +20,7 @@ const PATIENT = { STORE__TIMEOUT: '10s' }
 export interface RunOptions {
   /** Over a longer time limit of the store. */
   environment?: Record<string, string>
-  input?: string
+  input?: string | Uint8Array
 }
 
 /** A working directory with the shipped configuration, gone after the test. */
@@ -52,7 +52,7 @@ export async function run(
   const output = new PassThrough()
   const errors = new PassThrough()
   const code = await runCommand(words, {
-    input: Readable.from([Buffer.from(input)]) as NodeJS.ReadStream,
+    input: Readable.from([Buffer.from(input as Uint8Array)]) as NodeJS.ReadStream,
     output,
     errors,
     environment: { ...PATIENT, ...environment },
