@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,14 +26,14 @@ const key = readFileSync(join(folder, 'key.pem'))
 type Place = 'tcp' | 'tls' | 'unix'
 
 /** A backend that sends this to everyone who sends something, and closes the connection. */
-async function before(t: Test, place: Place, text: string) {
+async function before(t: Test, place: Place, text: string, close: 'destroy' | 'end' | 'resetAndDestroy' = 'destroy') {
   const sockets = new Set<Socket>()
   const refuse = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => {})
     socket.once('data', () => {
       socket.pause()
-      if (text === '') socket.destroy()
+      if (text === '') socket[close]()
       else socket.end(text, () => socket.destroy())
     })
   }
@@ -67,10 +68,29 @@ for (const place of ['tcp', 'tls', 'unix'] as const)
     )
   })
 
-t.test('a backend that closes the connection without a response has failed: 502', async t => {
+t.test('clients get 502 where a backend closes the connection without a response', async t => {
   const { url } = await before(t, 'tcp', '')
   for (let i = 0; i < TIMES; i++) t.equal((await upload(url)).status, 502)
 })
+
+for (const close of ['destroy', 'end', 'resetAndDestroy'] as const)
+  t.test(`a client has no target ejected that closes the connection while the body is coming, by ${close}`, async t => {
+    const { url, log } = await before(t, 'tcp', '', close)
+    for (let i = 0; i < TIMES; i++) {
+      const headers = { authorization: `Bearer ${TOKEN.consumer}`, 'content-length': BODY.length }
+      const asked = request(`${url}/api/v1/c/things`, { method: 'PUT', headers, agent: false })
+      asked.on('error', () => {})
+      // Nothing more is written to the backend: the end of its connection is read.
+      asked.write(BODY.subarray(0, 100_000))
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      t.equal(answer.statusCode, 502)
+      asked.destroy()
+    }
+    t.same(
+      log.filter(line => line.msg === 'target ejected'),
+      [],
+    )
+  })
 
 t.test('what a closed connection cuts off does not look complete', async t => {
   const head = 'HTTP/1.1 413 Content Too Large\r\n'

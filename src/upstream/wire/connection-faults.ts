@@ -8,13 +8,17 @@ export class ResponseTimeout extends Error {
   }
 }
 
-/** A target that stopped reading the body of a request, and of whose answer nothing, or not all of its head, has arrived. */
+/** A target that closed the connection before it had read the body of a request, and before the head of its answer had arrived. */
 export class BodyNotRead extends Error {
   constructor(cause: Error) {
     super('the target closed the connection before it had read the body', { cause })
     this.name = 'BodyNotRead'
   }
 }
+
+/** Whether this is the end of a connection that a target has closed: in order, or by a reset. */
+export const isClosed = ({ code }: Error & NodeJS.ErrnoException): boolean =>
+  code === undefined || code === 'EPIPE' || code === 'ECONNRESET'
 
 /** Whether a target has closed a connection that was being written to. */
 export const isClosedForWriting = ({ syscall, code }: Error & NodeJS.ErrnoException): boolean =>

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Connect } from './connect.ts'
-import { BodyNotRead, isClosedForWriting, ResponseTimeout } from './connection-faults.ts'
+import { BodyNotRead, isClosed, isClosedForWriting, ResponseTimeout } from './connection-faults.ts'
 import type { Link, Receiver, UpstreamRequest } from './receiver.ts'
 import { RequestWriter } from './request-writer.ts'
 import { ResponseReader } from './response-reader.ts'
@@ -140,7 +140,7 @@ export class Connection implements Link {
       this.#forgetRequest()
       this.#end(new Error('closed by the target'))
     } catch (error) {
-      this.#endByTarget(error as Error)
+      this.#endByTarget(this.#causeOf(error as Error))
     }
   }
 
@@ -148,8 +148,9 @@ export class Connection implements Link {
 
   #causeOf(error: Error): Error {
     const cause = this.#writer.fault ?? error
-    const isUnread = isClosedForWriting(cause) && this.#reader.awaitsHead && (this.#request?.body ?? null) !== null
-    return isUnread ? new BodyNotRead(cause) : cause
+    const isUnread = this.#writer.isSent ? isClosedForWriting(cause) : isClosed(cause)
+    const awaitsHead = this.#reader.awaitsHead && (this.#request?.body ?? null) !== null
+    return isUnread && awaitsHead ? new BodyNotRead(cause) : cause
   }
 
   #onClose = (): void => this.#endByTarget(this.#causeOf(new Error('closed')))
