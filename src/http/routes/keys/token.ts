@@ -125,8 +125,7 @@ interface Client {
 /** RFC 6749, 2.3.1, 3.2 and 4.4.2. No parameter stands twice, an empty one is absent, and a client uses one way to name itself. */
 function readClient({ body, headers: { authorization } }: FastifyRequest): Client | Shown {
   const form = new URLSearchParams(typeof body === 'string' ? body : '')
-  for (const name of form.keys())
-    if (form.getAll(name).length > 1) return invalid('invalid_request', 'a parameter is given twice')
+  if (hasRepetition(form)) return invalid('invalid_request', 'a parameter is given twice')
   const [grantType, scope, id, secret] = ['grant_type', 'scope', 'client_id', 'client_secret'].map(
     name => form.get(name) || null,
   ) as [string | null, string | null, string | null, string | null]
@@ -142,6 +141,9 @@ function readClient({ body, headers: { authorization } }: FastifyRequest): Clien
     return invalid('invalid_request', 'the client names itself in two ways')
   return basic
 }
+
+/** Reads the form once: if each name were searched in it, one of thousands of names would hold up other requests. */
+export const hasRepetition = (form: URLSearchParams): boolean => new Set(form.keys()).size < form.size
 
 /** Both parts are form-encoded before they are joined. */
 function clientIn(authorization: string): Client | null {
