@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
-import { siteOf } from '../protection/network.ts'
+import { createOutstandingCheck } from '../protection/outstanding.ts'
 import { type Challenge, createChallenge, isChallenge, isProof } from './proof.ts'
 
 /** A captcha as clients expect it. */
@@ -53,16 +53,6 @@ export interface CaptchaOptions {
  */
 export const CHARACTERS = 'ACDFGHMPQRTUWXY34679'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Limits the space of unanswered captchas in the store. */
-const MAX_OUTSTANDING = 100_000
-/**
- * Above this number each site gets only a few more in a captcha's lifetime: enough to sign in. An attacker needs ten
- * thousand sites to reach the upper limit.
- */
-const MANY_OUTSTANDING = 50_000
-const FEW_PER_SITE = 5
-/** Seconds. */
-const RETRY_AFTER = 10
 
 const isText = (answer: string, given: string): boolean => given.toLowerCase() === answer.toLowerCase()
 
@@ -71,14 +61,12 @@ export function createCaptcha(options: CaptchaOptions): Captcha {
   const { type, store, attempts, ttl, clock } = options
   /** Challenges may be outstanding from before a reload with other settings. */
   const isAccepted = options.alternative === 'proof-of-work'
-
-  async function checkOutstanding(address: string): Promise<void> {
-    const outstanding = await store.outstanding(type)
-    if (outstanding < MANY_OUTSTANDING) return
-    if (outstanding >= MAX_OUTSTANDING) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
-    const { count } = await attempts.count(`captchas:${type}:${siteOf(address) ?? address}`, ttl)
-    if (count > FEW_PER_SITE) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
-  }
+  const checkOutstanding = createOutstandingCheck({
+    name: `captchas:${type}`,
+    attempts,
+    lifetime: ttl,
+    outstanding: () => store.outstanding(type),
+  })
 
   return {
     async issue(address) {

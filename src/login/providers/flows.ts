@@ -2,8 +2,10 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { SignInRequest } from '../../provider/provider.ts'
 import type { LoginType } from '../../session/sides.ts'
-import type { TicketStore } from '../../store/store.ts'
+import type { AttemptStore, TicketStore } from '../../store/store.ts'
 import { digestOf } from '../identity/digest.ts'
+import { createAttemptWindows } from '../protection/attempt-windows.ts'
+import { createOutstandingCheck } from '../protection/outstanding.ts'
 
 /*
  * Sign-ins on their way to a provider and back. A browser has one cookie for all of them, so that its tabs do not disturb each other;
@@ -44,14 +46,27 @@ const newWord = (): string => Array.from({ length: 43 }, () => CHARACTERS[random
 
 export type Flows = ReturnType<typeof createFlows>
 
-export function createFlows(type: LoginType, tickets: TicketStore, clock: Clock) {
+/** The browser in which a sign-in begins: its flow cookie, and the client's address. */
+export interface Browser {
+  cookie: string | null
+  address: string
+}
+
+export interface FlowStore {
+  tickets: TicketStore
+  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear'>
+}
+
+export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, clock: Clock) {
   const idOf = (state: string): string => `flow:${digestOf(state)}`
   const usedOf = (state: string): string => `flow-used:${digestOf(state)}`
   const stepOf = (cookie: string, name: string): string => `flow-step:${digestOf(cookie, name)}`
+  const limit = createLimit(type, attempts, clock)
 
   return {
-    /** A new sign-in of the browser with this cookie; without a valid one it gets another. */
-    async begin(provider: string, to: string, cookie: string | null): Promise<{ flow: Flow; cookie: string }> {
+    /** A new sign-in of the browser; without a valid cookie it gets another. Refuses with `BUSY` when too many have begun. */
+    async begin(provider: string, to: string, { cookie, address }: Browser): Promise<{ flow: Flow; cookie: string }> {
+      await limit.check(address)
       const kept = cookie !== null && WORD.test(cookie) ? cookie : newWord()
       const flow: Flow = {
         provider,
@@ -63,6 +78,7 @@ export function createFlows(type: LoginType, tickets: TicketStore, clock: Clock)
       const { state, ...secrets } = flow
       const expires_at = clock.now() + FLOW_LIFETIME
       const stored: StoredFlow = { ...secrets, cookie: digestOf(kept), expires_at }
+      await limit.count()
       await tickets.put(type, idOf(state), JSON.stringify(stored), expires_at)
       return { flow, cookie: kept }
     },
@@ -99,5 +115,20 @@ export function createFlows(type: LoginType, tickets: TicketStore, clock: Clock)
       const text = await tickets.take(type, stepOf(cookie, name))
       return text === null ? null : JSON.parse(text)
     },
+  }
+}
+
+/** How many begin within the lifetime of one. Those that have ended count until the window does: tickets are not counted. */
+function createLimit(type: LoginType, attempts: FlowStore['attempts'], clock: Clock) {
+  const begun = `flows:${type}`
+  const windows = createAttemptWindows(attempts, clock)
+  return {
+    check: createOutstandingCheck({
+      name: begun,
+      attempts,
+      lifetime: FLOW_LIFETIME,
+      outstanding: async () => (await windows.read(begun, FLOW_LIFETIME))?.count ?? 0,
+    }),
+    count: () => windows.count(begun, FLOW_LIFETIME),
   }
 }

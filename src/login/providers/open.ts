@@ -68,7 +68,7 @@ export function openProviderLogin(options: ProviderLoginOptions): ProviderLogin 
     ...createSignIns({
       ...options,
       parts,
-      flows: createFlows(type, store.tickets, clock),
+      flows: createFlows(type, store, clock),
       begin: createBegin({ ...options.beginning, accounts: NO_SOURCE }),
       callbackOf: name => `${page}${name}/callback`,
     }),

@@ -65,10 +65,10 @@ export type SignIns = ReturnType<typeof createSignIns>
 export function createSignIns(options: SignInsOptions) {
   const { parts, flows, rateLimit, callbackOf } = options
   return {
-    /** Where the browser goes, and its cookie. Throws `Unavailable` if the provider is down. */
-    async start(name: string, to: string, { cookie, address }: Visitor): Promise<{ location: string; cookie: string }> {
-      await rateLimit('login', address)
-      const begun = await flows.begin(name, to, cookie)
+    /** Where the browser goes, and its cookie. Throws `Unavailable` if the provider is down, and `BUSY` in a flood. */
+    async start(name: string, to: string, visitor: Visitor): Promise<{ location: string; cookie: string }> {
+      await rateLimit('login', visitor.address)
+      const begun = await flows.begin(name, to, visitor)
       const location = await parts.get(name)!.provider.authorizationUrl(begun.flow, callbackOf(name))
       return { location, cookie: begun.cookie }
     },
