@@ -6,6 +6,7 @@ import { nearestFolder } from '../base/durable-file.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
+import { handshakeFault, isNotTrusted } from '../base/tls-faults.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
@@ -174,6 +175,15 @@ function probeUpstream(upstream: UpstreamSettings): Promise<Probe>[] {
     const fault = await probeTarget(url, upstream, LIMIT)
     if (fault === null)
       return { what, isReached: true, text: upstream.health === undefined ? 'accepts connections' : 'healthy' }
-    return { what, isReached: false, text: `${fault.message}; start it, or correct its target` }
+    return { what, isReached: false, text: adviceFor(fault) }
   })
+}
+
+function adviceFor(fault: Error): string {
+  if (isNotTrusted(fault))
+    return `its certificate is not trusted: ${fault.message}; name its authority in tls.ca, correct tls.server_name, or renew the certificate`
+  const handshake = handshakeFault(fault)
+  if (handshake !== null)
+    return `TLS with HTTP/1.1 fails: ${handshake}; correct its target (http:// or https://), or tls`
+  return `${fault.message}; start it, or correct its target`
 }

@@ -1,12 +1,15 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { BESIDE, folderWith, GOOD_KEY } from '../settings/folder.ts'
+import { createCertificate } from '../support/certificate.ts'
 import { run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
@@ -192,6 +195,37 @@ t.test('check --connect reports each target of an upstream', async t => {
   ])
   isHealthy = false
   t.match((await connect(t, { upstreams })).lines[4], /^NOT REACHED upstream checked .*: answered with 500/)
+})
+
+t.test('check --connect says what is wrong with the TLS of a target, in one line', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-connect-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const ca = createCertificate(folder, 'DNS:other.internal')
+  const serveTls = async (ALPNProtocols: string[]): Promise<string> => {
+    const tls = { cert: readFileSync(ca), key: readFileSync(join(folder, 'key.pem')), ALPNProtocols }
+    const server = createTlsServer(tls).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const target = await serveTls(['http/1.1'])
+  const h2 = await serveTls(['h2'])
+  const plain = (await serve(t, (_request, response) => void response.end())).replace('http:', 'https:')
+  const upstreams = [
+    { name: 'unknown', match: '/api/v1/a', target },
+    { name: 'other', match: '/api/v1/b', target, tls: { ca } },
+    { name: 'h2', match: '/api/v1/c', target: h2, tls: { ca, server_name: 'other.internal' } },
+    { name: 'plain', match: '/api/v1/d', target: plain },
+  ]
+  const untrusted = 'name its authority in tls\\.ca, correct tls\\.server_name, or renew the certificate$'
+  const { code, lines } = await connect(t, { upstreams })
+  t.equal(code, 1)
+  t.match(lines.slice(2), [
+    new RegExp(`^NOT REACHED upstream unknown .*not trusted: self-signed certificate; ${untrusted}`),
+    new RegExp(`^NOT REACHED upstream other .*not trusted: .*does not match.*; ${untrusted}`),
+    /^NOT REACHED upstream h2 .*: TLS with HTTP\/1\.1 fails: .*alert no application protocol; correct its target \(.*\), or tls$/,
+    /^NOT REACHED upstream plain .*: TLS with HTTP\/1\.1 fails: .*; correct its target \(http:\/\/ or https:\/\/\), or tls$/,
+  ])
 })
 
 t.test('check --connect ends with a target that never answers its check', async t => {

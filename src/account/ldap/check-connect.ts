@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import { ANY, readFilter } from '../../base/ldap/filter.ts'
+import { isNotTrusted } from '../../base/tls-faults.ts'
 import { type DirectorySettings, directoryOf, type LdapAccountsSettings } from '../../settings/directory.ts'
 import { readCertificates } from '../../settings/tls.ts'
 import { type Asking, Directory, ServiceRefused } from './directory.ts'
@@ -114,15 +115,12 @@ async function lookForGroups({ roles }: DirectorySettings, { connection, signal 
 
 const PRESENT = { kind: 'present', attribute: 'objectClass' } as const
 
-/** Codes of Node for certificates that are not accepted. */
-const NOT_TRUSTED = /^(?:UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT)/
-
 function adviceFor(fault: unknown, { bind, base }: DirectorySettings): string {
   const { code, message } = fault as { code?: unknown; message: string }
   if (fault instanceof ServiceRefused)
     return `${message}: it refuses bind.dn, ${bind.dn}, with its password; correct bind.dn and bind.password`
   if (fault instanceof DirectoryResult) return `${message}; ${RESULTS[fault.code]?.(base) ?? 'correct base and user'}`
-  if (typeof code === 'string' && NOT_TRUSTED.test(code))
+  if (isNotTrusted(fault))
     return `${code}: its certificate is not trusted: ${message}; name its authority in ca, or correct the name in url`
   return `${message}; start it, or correct url`
 }
