@@ -24,7 +24,7 @@ export interface PrimaryOptions {
 
 /** The primary process serves no requests. It starts the workers and replaces them after a crash or a reload. */
 export class Primary implements Running {
-  readonly urls: Urls
+  urls: Urls
   readonly #load: PrimaryOptions['load']
   readonly #clock: Clock
   #log: Logger
@@ -103,7 +103,8 @@ export class Primary implements Running {
   async #replaceBy(generation: Generation): Promise<void> {
     this.#others.add(generation)
     try {
-      await generation.start(true)
+      // The scheme changes with `listen.tls`.
+      this.urls = await generation.start(true)
     } catch (fault) {
       throw new ReloadError(`the new workers cannot start: ${faultText(fault)}`)
     } finally {

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serviceManagerOf } from '../../src/process/service-manager.ts'
+import { createCertificate } from '../support/certificate.ts'
 import { call } from '../support/client.ts'
 import { temporaryFolder } from '../support/image.ts'
 import { pathOf } from '../support/installed.ts'
@@ -88,6 +89,21 @@ t.test('a reload that is refused ends for systemd, too', { skip }, async t => {
   gateway.child.kill('SIGHUP')
   t.ok(await until(() => messages().length > 2))
   t.match(messages().slice(1), [['RELOADING=1'], ['READY=1', /; the last reload failed, and the log says why$/]])
+})
+
+t.test('a reload that switches TLS on changes the URL that systemd shows', { skip }, async t => {
+  const { socket, messages } = await startReceiver(t)
+  const folder = temporaryFolder(t, 'tls')
+  createCertificate(folder)
+  const gateway = await startSupervised(t, { environment: { NOTIFY_SOCKET: socket } })
+  t.ok(await until(() => messages().length > 0))
+  gateway.write(
+    '.env',
+    `LISTEN__TLS__CERT=${join(folder, 'certificate.pem')}\nLISTEN__TLS__KEY=${join(folder, 'key.pem')}\n`,
+  )
+  t.match(await gateway.reload(), { code: 0 })
+  const url = gateway.url.replace('http:', 'https:')
+  t.same(messages().at(-1), ['READY=1', `STATUS=answers at ${url}, internally at ${gateway.internal}`])
 })
 
 t.test('of reloads at the same time systemd learns the first begin and the last end', { skip }, async t => {
