@@ -91,6 +91,8 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
   function showFault(text) {
     fault.textContent = text
     fault.hidden = false
+    // It stands below fields that may fill the window.
+    fault.scrollIntoView({ block: 'nearest' })
   }
 
   /** @param {string} text Another fault that is shown meanwhile stays. */
