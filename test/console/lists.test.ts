@@ -267,6 +267,24 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     )
   })
 
+  t.test('a name turns no words of the sentence around it', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const users = { turning: someone(), arabic: someone() }
+    await business.login(undefined, users.turning, { nickname: '\u202eevil\u2069' })
+    await business.login(undefined, users.arabic, { nickname: 'مرحبا' })
+    await arrive(fixture, visitor, PERMISSIONS)
+    for (const [user, name] of [
+      [users.turning, '\ufffdevil\ufffd'],
+      [users.arabic, '\u2068مرحبا\u2069'],
+    ] as const) {
+      await search(page, user)
+      await page.click(`[data-key="user ${user}"]`)
+      await page.getByRole('dialog', { name: `Sessions of ${name}` }).waitFor()
+      await page.keyboard.press('Escape')
+    }
+  })
+
   t.test('a dialog above another has its own name, and gives the focus back although the list is new', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -12,7 +12,21 @@ import { TEXTS } from './texts.js'
  * @param {Record<string, string | number>} [values]
  */
 export function t(name, values = {}) {
-  return TEXTS[preferences.language][name].replace(/\{(\w+)\}/g, (_, value) => String(values[value] ?? ''))
+  return TEXTS[preferences.language][name].replace(/\{(\w+)\}/g, (_, value) => within(String(values[value] ?? '')))
+}
+
+/** What makes the text around it read from right to left: letters, and marks that turn what follows them (UAX #9). */
+const TURNS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+const MARKS = /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * A value in a sentence. Users choose their names: one turns no more than itself.
+ *
+ * @param {string} value
+ */
+function within(value) {
+  const text = value.replace(MARKS, '\ufffd')
+  return TURNS.test(text) ? `\u2068${text}\u2069` : text
 }
 
 /** What the user has typed cannot be sent. */
