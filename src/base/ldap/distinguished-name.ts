@@ -71,14 +71,20 @@ function partOf(written: string): Level['parts'][number] | null {
 /** The text of a value: `\,` and `\2C` are a comma, and `#` begins the bytes of a value. */
 function readValue(raw: string): string | null {
   if (raw.startsWith('#')) return ofBytes(raw.trimEnd())
-  // An escaped space at the end belongs to the value.
-  const kept = raw.replace(/(?<!\\) +$/, '')
+  const kept = withoutLastSpaces(raw)
   if (/["<>;\\]/.test(kept.replace(/\\./gsu, ''))) return null
   const bytes: Buffer[] = []
   for (const [sign, hex] of kept.matchAll(/\\([0-9A-Fa-f]{2})|\\.|./gsu)) {
     bytes.push(hex === undefined ? Buffer.from(sign.replace(/^\\/, '')) : Buffer.from(hex, 'hex'))
   }
   return utf8(Buffer.concat(bytes))
+}
+
+/** An escaped space at the end belongs to the value. A loop: an expression would be tried at each space of a long run. */
+function withoutLastSpaces(text: string): string {
+  let end = text.length
+  while (text[end - 1] === ' ' && text[end - 2] !== '\\') end--
+  return text.slice(0, end)
 }
 
 /** Tags of the texts that BER has for the values of names: octets, UTF-8, printable and IA5. */
