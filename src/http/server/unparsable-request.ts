@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import { METHODS } from './ambiguous-request.ts'
@@ -55,7 +55,7 @@ const refusalOf = ({ code = '' }: Error & { code?: string }): Refusal =>
 
 function messageOf(traceId: string, status: number, reason: Failure, text: string): string {
   const head = [
-    `HTTP/1.1 ${status} ${reason}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(text)}`,
     ...(reason === 'METHOD_NOT_ALLOWED' ? [`allow: ${[...METHODS].join(', ')}`] : []),
