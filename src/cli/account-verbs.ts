@@ -143,10 +143,17 @@ export const absent = (username: string): CommandError => new CommandError(`ther
 /** The new password of an account, or a refusal that names its faults. */
 async function passwordFor(username: string, policy: PasswordPolicy, values: Written['values'], terminal: Terminal) {
   const fromInput = values['password-stdin'] === true
-  const typed = fromInput ? await readAll(terminal.input) : await typedPassword(username, terminal)
+  const typed = fromInput ? await passwordIn(terminal.input) : await typedPassword(username, terminal)
   if (typed === null) return { password: generatePassword(policy.settings), isMade: true }
   await policy.check({ username, password: typed })
   return { password: typed, isMade: false }
+}
+
+/** A field of a form has one line: with more, its user could not sign in. */
+async function passwordIn(input: NodeJS.ReadStream): Promise<string> {
+  const text = await readAll(input)
+  if (/[\r\n]/.test(text)) throw new CommandError('standard input has several lines; send the password alone')
+  return text
 }
 
 /** `null` where the user types none. */

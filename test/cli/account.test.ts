@@ -77,6 +77,11 @@ t.test('a failed command exits with 1 and reports the reason', async t => {
       /standard input is not UTF-8 text/,
       Buffer.from('pässword of jane', 'latin1'),
     ],
+    [
+      ['passwd', 'jane', '--password-stdin'],
+      /standard input has several lines; send the password alone/,
+      'one 1\ntwo 2\n',
+    ],
     [['passwd', 'nobody'], /there is no account nobody/],
     [['remove', 'nobody'], /there is no account nobody/],
     [['list', '--consumer'], /login\.consumer is off/],
