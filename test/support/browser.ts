@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { pathOf } from './installed.ts'
 import { PATIENCE } from './until.ts'
@@ -15,6 +15,12 @@ export const withoutBrowser = CHROMIUM === undefined ? 'LEFT OUT: no chromium on
 /** The last two: one process for all pages. A process of its own for each site and visitor costs a fifth of a second of CPU. */
 const FLAGS =
   '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --renderer-process-limit=1 --disable-site-isolation-trials'
+
+/**
+ * The pages wait for an answer of the gateway for 15 seconds. A login may take longer where the tests beside it take all of the
+ * machine: its helpers have the lowest priority.
+ */
+const PATIENT = 'const { timeout } = AbortSignal; AbortSignal.timeout = limit => timeout.call(AbortSignal, 20 * limit)'
 
 export interface Visitor {
   page: Page
@@ -42,8 +48,7 @@ export async function openBrowser(t: Test): Promise<Visit> {
   const left: Page[] = []
   return async (t, options) => {
     const last = options === undefined ? left.pop() : undefined
-    const context = last?.context() ?? (await browser.newContext({ locale: 'en-US', ...options }))
-    context.setDefaultTimeout(PATIENCE)
+    const context = last?.context() ?? (await openContext(browser, options))
     const page = await context.newPage()
     await last?.close()
     const visitor = watch(page)
@@ -54,6 +59,13 @@ export async function openBrowser(t: Test): Promise<Visit> {
     })
     return visitor
   }
+}
+
+async function openContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext({ locale: 'en-US', ...options })
+  context.setDefaultTimeout(PATIENCE)
+  await context.addInitScript(PATIENT)
+  return context
 }
 
 function watch(page: Page): Visitor & { origins: Set<string> } {
