@@ -24,6 +24,13 @@ const pathOf = (page: Page): string => {
   return pathname + search + hash
 }
 
+/** Waits for the application; fails with what the sign-in says, if it leads nowhere. */
+async function isAtApplication(page: Page): Promise<void> {
+  const fault = page.locator('.fault:not([hidden])')
+  await page.locator('#user').or(fault).first().waitFor()
+  if ((await fault.count()) > 0) throw new Error(`the sign-in says: ${await fault.first().textContent()}`)
+}
+
 for (const store of ['embedded', 'redis'] as const) {
   t.test(`the sign-in page, ${store} store`, { skip: withoutBrowser }, async t => {
     const visit = await openBrowser(t)
@@ -54,7 +61,7 @@ for (const store of ['embedded', 'redis'] as const) {
     /** Signed in at the application. */
     async function arrive({ page }: Visitor): Promise<void> {
       await signIn(fixture, page, () => page.goto(wiki))
-      await page.waitForSelector('#user')
+      await isAtApplication(page)
     }
 
     t.test('a first visit leads to the sign-in, and back to the page with its query and its fragment', async t => {
@@ -68,7 +75,7 @@ for (const store of ['embedded', 'redis'] as const) {
       await choose(page, 'zh')
       t.same(await obstaclesEverywhere(page, 'sign-in'), [])
       await signIn(fixture, page, () => choose(page, 'en'))
-      await page.waitForSelector('#user')
+      await isAtApplication(page)
       t.equal(pathOf(page), '/wiki/page?a=%2Fb#part')
       t.equal(await page.locator('#user').textContent(), '1')
       const [cookie, ...others] = await page.context().cookies()
