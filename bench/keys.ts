@@ -41,8 +41,8 @@ export async function makeKeys({ redis, data, type, path }: PlaceOfKeys, users: 
   const source = await openFinder({ kind: 'file', path }, systemClock, createLog('error'))
   const store = await openBeside(redis, data, PATIENCE)
   const settings = { users: true, max_per_user: users.length, max_age: DAY, overlap: DAY }
-  const { credentials } = store
-  const keys = createKeys({ type, credentials, settings, clock: systemClock, publish: () => undefined })
+  const { credentials, attempts } = store
+  const keys = createKeys({ type, credentials, attempts, settings, clock: systemClock, publish: () => undefined })
   const wanted = { name: 'bench', lifetime: DAY, permissions: null, paths: null, addresses: null }
   const one = async (user: string) => keys.add((await source.find(user))!, wanted, { id: user }, {})
   const made = await Promise.all(users.map(one))

@@ -7,6 +7,8 @@ const RANDOM_BITS = 22
 
 /** A snowflake-style id ("Session token record"): the time in milliseconds and 22 bits, here random ones. */
 export function generateAccountId(clock: Clock = systemClock): string {
-  const time = BigInt(clock.now()) - EPOCH
+  const now = BigInt(clock.now())
+  // A machine without a clock of its own begins in 1970: an id has digits alone, and no sign.
+  const time = now < EPOCH ? now : now - EPOCH
   return String((time << BigInt(RANDOM_BITS)) | BigInt(randomInt(2 ** RANDOM_BITS)))
 }

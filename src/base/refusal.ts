@@ -40,6 +40,8 @@ export type RefusalReason =
   | 'DISABLED'
   /** and with a session, where `disable.enforce` is `request`. */
   | 'SESSION_DISABLED'
+  /** Of the internal listener: its secret. A token that an operation is about has nothing to do with it. */
+  | 'WRONG_SECRET'
   // our own routes
   | 'INVALID'
   | 'CAPTCHA_BLANK'
@@ -77,6 +79,8 @@ export type RefusalReason =
   | 'NO_SERVICE_ACCOUNT'
   // the account administration
   | 'NO_SUCH_ACCOUNT'
+  /** Since the revision that the client has read. */
+  | 'ACCOUNT_CHANGED'
   /** The account holds rights that the administrator does not hold. */
   | 'ACCOUNT_HOLDS_MORE'
   /** The administrator grants rights that they do not hold. */

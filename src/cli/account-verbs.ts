@@ -11,7 +11,16 @@ import type { Happened } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { linesOf, SERVICE } from './shown-account.ts'
 import { tableOf } from './table.ts'
-import { askHidden, CommandError, readAll, say, sayPassword, type Terminal, UsageError } from './terminal.ts'
+import {
+  askHidden,
+  CommandError,
+  readAll,
+  refuseUnseen,
+  say,
+  sayPassword,
+  type Terminal,
+  UsageError,
+} from './terminal.ts'
 
 /* What `dualgate account` does to the accounts file. */
 
@@ -144,7 +153,10 @@ export const absent = (username: string): CommandError => new CommandError(`ther
 async function passwordFor(username: string, policy: PasswordPolicy, values: Written['values'], terminal: Terminal) {
   const fromInput = values['password-stdin'] === true
   const typed = fromInput ? await passwordIn(terminal.input) : await typedPassword(username, terminal)
-  if (typed === null) return { password: generatePassword(policy.settings), isMade: true }
+  if (typed === null) {
+    refuseUnseen(terminal, 'the generated password', 'send one with --password-stdin, or keep the output')
+    return { password: generatePassword(policy.settings), isMade: true }
+  }
   await policy.check({ username, password: typed })
   return { password: typed, isMade: false }
 }

@@ -6,7 +6,7 @@ import { nearestFolder } from '../base/durable-file.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
-import { handshakeFault, isNotTrusted } from '../base/tls-faults.ts'
+import { handshakeFault, trustFault } from '../base/tls-faults.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
@@ -179,10 +179,17 @@ function probeUpstream(upstream: UpstreamSettings): Promise<Probe>[] {
   })
 }
 
+/** Alerts of a target about the certificate of its client (RFC 8446 6.2). */
+const ABOUT_CERTIFICATE =
+  /alert (?:(?:bad|unsupported) certificate|certificate (?:revoked|expired|unknown|required)|unknown ca)/
+
 function adviceFor(fault: Error): string {
-  if (isNotTrusted(fault))
-    return `its certificate is not trusted: ${fault.message}; name its authority in tls.ca, correct tls.server_name, or renew the certificate`
+  const distrust = trustFault(fault)
+  if (distrust !== null)
+    return `its certificate is not trusted: ${distrust}; name its authority in tls.ca, correct tls.server_name, or renew the certificate`
   const handshake = handshakeFault(fault)
+  if (handshake !== null && ABOUT_CERTIFICATE.test(handshake))
+    return `it refuses the certificate of the gateway: ${handshake}; set or renew tls.cert and tls.key`
   if (handshake !== null)
     return `TLS with HTTP/1.1 fails: ${handshake}; correct its target (http:// or https://), or tls`
   return `${fault.message}; start it, or correct its target`

@@ -27,13 +27,29 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 /** Runs the command line of this process. */
 export async function runProcess(): Promise<void> {
   reportCrashes()
+  const cwd = workingDirectory()
+  if (cwd === null) {
+    say(process.stderr, 'dualgate: the working directory was removed; change to another one, and try again')
+    process.exitCode = 1
+    return
+  }
   process.exitCode = await runCommand(process.argv.slice(2), {
     input: process.stdin,
     output: process.stdout,
     errors: process.stderr,
     environment: process.env,
-    cwd: process.cwd(),
+    cwd,
   })
+}
+
+/** `null` if it was removed. */
+function workingDirectory(): string | null {
+  try {
+    return process.cwd()
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw fault
+  }
 }
 
 /** Runs one command line and answers its exit code: 0 for success, 1 for a failure, 2 for a usage error. */

@@ -14,7 +14,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written
 import { keepEvents } from './journal.ts'
 import { accountNamed, existingStore, openedStore } from './open-store.ts'
 import { tableOf } from './table.ts'
-import { CommandError, say, sayOnce, type Terminal, UsageError } from './terminal.ts'
+import { CommandError, refuseUnseen, say, sayOnce, type Terminal, UsageError } from './terminal.ts'
 
 interface Place {
   type: LoginType
@@ -92,9 +92,9 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
   const events: SessionEvent[] = []
   const store = await (written.words[0] === 'add' ? openedStore : existingStore)(settings)
   try {
-    const { credentials } = store
+    const { credentials, attempts } = store
     const publish = (event: SessionEvent): void => void events.push(event)
-    const keys = createKeys({ type, credentials, settings: keysOfSide, clock: systemClock, publish })
+    const keys = createKeys({ type, credentials, attempts, settings: keysOfSide, clock: systemClock, publish })
     await work({
       type,
       settings,
@@ -128,6 +128,7 @@ async function add({ settings, type, keys, find }: Place, { words, values }: Wri
   const keysOfSide = keysOf(settings, type)
   if (keysOfSide === 'off') return
   const wanted = readWanted({ name, days, ...limits }, keysOfSide)
+  refuseUnseen(terminal, 'the key', 'keep the output in a file that only its program can read')
   const made = await keys.add(owner, wanted, { id: BY_COMMAND_LINE }, { by: BY_COMMAND_LINE })
   const lifetime = Math.round(wanted.lifetime / DAY)
   const line = `made key ${made.id} of ${owner.username}; it ends in ${lifetime} ${lifetime === 1 ? 'day' : 'days'}, and is shown only now:`

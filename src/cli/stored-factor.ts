@@ -86,8 +86,8 @@ async function endAll(
       keys++
       publish(event)
     }
-    const { credentials } = store
-    const options = { type, credentials, settings: keysOfSide, clock: systemClock, publish: counted }
+    const { credentials, attempts } = store
+    const options = { type, credentials, attempts, settings: keysOfSide, clock: systemClock, publish: counted }
     await createKeys(options).endOthers(login_id, null, { by })
   }
   return { sessions, keys }

@@ -1,3 +1,5 @@
+import { fstatSync, statSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { plain } from '../base/log/terminal-line.ts'
 import { utf8Text } from '../settings/notation/utf8.ts'
 import { nonBlocking } from '../workarounds/node-output.ts'
@@ -33,7 +35,20 @@ export const isUnread = (stream: NodeJS.WritableStream & { writableLength?: numb
 
 /** Writes lines with a secret that is shown only now; if they cannot be written, says what is to be done instead. */
 export async function sayOnce({ output, errors }: Terminal, lines: string[], otherwise: string): Promise<void> {
-  if ((await say(output, ...lines)) !== null) say(errors, `dualgate: ${otherwise}`)
+  if (isDiscarded(output) || (await say(output, ...lines)) !== null) say(errors, `dualgate: ${otherwise}`)
+}
+
+/** Fails with a `CommandError` before a secret is made that could not be seen when it is shown. */
+export function refuseUnseen({ output }: Terminal, secret: string, remedy: string): void {
+  if (isDiscarded(output))
+    throw new CommandError(`standard output is closed or discarded, so ${secret} would not be seen; ${remedy}`)
+}
+
+/** Whether nothing reads what is written. For an output that is closed at its start, Node itself opens the null device. */
+function isDiscarded({ fd }: NodeJS.WritableStream & { fd?: number }): boolean {
+  if (fd === undefined) return false
+  const [written, discarded] = [fstatSync(fd), statSync(devNull, { throwIfNoEntry: false })]
+  return written.isCharacterDevice() && written.rdev === discarded?.rdev
 }
 
 /** Writes lines with a generated password, which the account has already. */

@@ -69,7 +69,9 @@ class Line {
   readonly #log: Logger
   readonly #request: Client['request']
   readonly #agent: Agent
-  readonly #closing = new AbortController()
+  #isClosed = false
+  /** Ends the attempt under way. */
+  #attempt: AbortController | null = null
   #waiting: Delivery[] = []
   #sending: Promise<void> | null = null
   /** Attempts that have failed since the last one that did not. */
@@ -83,12 +85,17 @@ class Line {
     this.#request = request
     this.#clock = clock
     this.#log = log
-    const { timeout } = receiver
-    this.#agent = new Agent({ connections: 1, connect: { timeout }, headersTimeout: timeout, bodyTimeout: timeout })
+    // The time limit is for the whole attempt: of an answer that comes a little at a time, no part is late.
+    this.#agent = new Agent({
+      connections: 1,
+      connect: { timeout: receiver.timeout },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
   }
 
   add(event: SessionEvent): void {
-    if (this.#closing.signal.aborted) return
+    if (this.#isClosed) return
     const id = randomUUID()
     const body = JSON.stringify({ id, at: new Date(this.#clock.now()).toISOString(), ...event })
     if (isUnproven(event) && this.#waiting.length >= MAX_WAITING_FAILURES) {
@@ -106,7 +113,7 @@ class Line {
   async #sendAll(): Promise<void> {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const delivered = await this.#send(next)
-      if (this.#closing.signal.aborted) return
+      if (this.#isClosed) return
       this.#failures = delivered ? 0 : this.#failures + 1
       const givenUp = !delivered && this.#clock.elapsed() - next.since > this.#receiver.give_up_after
       if (givenUp) this.#lost++
@@ -133,20 +140,34 @@ class Line {
   }
 
   async #send({ id, body }: Delivery): Promise<boolean> {
+    // In the pause before it.
+    if (this.#isClosed) return false
+    const { url, timeout } = this.#receiver
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    try {
+      const status = await within(timeout, this.#post(body, attempt.signal), () => {
+        throw new Error(`no answer within ${timeout} ms`)
+      })
+      if (status >= 200 && status < 300) return true
+      this.#log.warn({ webhook: new URL(url).host, event_id: id, status }, 'webhook not accepted')
+    } catch (fault) {
+      if (this.#isClosed) return false
+      this.#log.warn({ webhook: new URL(url).host, event_id: id, err: fault }, 'webhook not delivered')
+    } finally {
+      attempt.abort()
+    }
+    return false
+  }
+
+  /** The status of the answer, which has arrived as a whole. */
+  async #post(body: string, signal: AbortSignal): Promise<number> {
     const { url, secret } = this.#receiver
     const signature = sign(body, [secret], this.#clock.now())
     const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature }
-    try {
-      const options = { method: 'POST' as const, headers, body, dispatcher: this.#agent, signal: this.#closing.signal }
-      const answer = await this.#request(url, options)
-      await answer.body.dump()
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return true
-      this.#log.warn({ webhook: new URL(url).host, event_id: id, status: answer.statusCode }, 'webhook not accepted')
-    } catch (fault) {
-      if (this.#closing.signal.aborted) return false
-      this.#log.warn({ webhook: new URL(url).host, event_id: id, err: fault }, 'webhook not delivered')
-    }
-    return false
+    const answer = await this.#request(url, { method: 'POST', headers, body, dispatcher: this.#agent, signal })
+    await answer.body.dump()
+    return answer.statusCode
   }
 
   #reportLost(): void {
@@ -161,7 +182,8 @@ class Line {
     this.#wake()
     await within<unknown>(limit, Promise.resolve(this.#sending), () => undefined)
     this.#lost += this.#waiting.length
-    this.#closing.abort()
+    this.#isClosed = true
+    this.#attempt?.abort()
     this.#wake()
     await this.#sending
     this.#reportLost()

@@ -26,14 +26,15 @@ const isPrefetch = (headers: IncomingHttpHeaders): boolean =>
 
 function destinationOf(headers: IncomingHttpHeaders): 'document' | 'frame' | 'none' {
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, 'sec-fetch-site': site } = headers
+  const wantsPage = /\btext\/html\b/i.test(headers.accept ?? '')
   if (mode === undefined && destination === undefined && site === undefined) {
-    const wantsPage = /\btext\/html\b/i.test(headers.accept ?? '')
     const isOfProgram = headers['x-requested-with'] !== undefined || headers.upgrade !== undefined
     return wantsPage && !isOfProgram ? 'document' : 'none'
   }
   if (mode !== 'navigate') return 'none'
-  // A service worker that asks again for its page says `empty`; scripts cannot say `navigate`.
-  if (destination === 'document' || destination === 'empty') return 'document'
+  if (destination === 'document') return 'document'
+  // Of a service worker that asks again for its page, or of a link that saves a file: the sign-in would be saved in its place.
+  if (destination === 'empty') return wantsPage ? 'document' : 'none'
   return FRAMES.has(String(destination)) ? 'frame' : 'none'
 }
 

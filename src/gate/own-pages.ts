@@ -21,11 +21,18 @@ export const CONSOLE_FILES = ['main.css', 'main.js', 'proof-worker.js', 'sm2.js'
 /** The files of the sign-in page, and of the page that signs out, below `/sign-in/files/`. */
 export const SIGN_IN_FILES = ['proof-worker.js', 'sign-in.css', 'sign-in.js', 'sign-out.js', 'sm2.js'] as const
 
-/** Where the sign-in page of a side is, and what belongs to it. */
+/** Where the sign-in page of a side is, also as people type it, and what belongs to it. */
 export const signInPaths = (type: LoginType) => {
   const { section } = SIDES[type]
-  const page = `/sign-in/${section}/`
-  return { page, settings: `${page}settings.json`, session: `${page}session`, signOut: `/sign-out/${section}` }
+  const unslashed = `/sign-in/${section}`
+  const page = `${unslashed}/`
+  return {
+    unslashed,
+    page,
+    settings: `${page}settings.json`,
+    session: `${page}session`,
+    signOut: `/sign-out/${section}`,
+  }
 }
 
 /** What belongs to the sign-in by an OpenID provider: where it begins, where it comes back to, and where the provider sends logouts. */

@@ -20,6 +20,8 @@ export interface GatewayOptions {
   gatherMetrics?: () => Promise<string>
   /** The processes that compute for logins, for a program with several gateways; the gateway has its own when they are not given. */
   helpers?: Helpers
+  /** Whether other processes of this gateway have served before this one. */
+  isSuccessor?: boolean
   /** Reaches the other processes of this gateway, where there are several. */
   sharing?: Sharing
 }

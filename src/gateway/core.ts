@@ -69,7 +69,7 @@ export async function openSessions(setup: Setup) {
     },
     (type, session) => opened.rechecks?.[type]?.used(session),
   )
-  const stored = createStoredKeys(setup, measured, publish)
+  const stored = createStoredKeys(setup, { ...measured, attempts: store.attempts }, publish)
   const login = await openLogins(setup, store, sides, stored, { jwt, publish })
   publishAccounts(meter, login.sources)
   opened.rechecks = login.rechecks
@@ -186,7 +186,7 @@ function recheckOf(settings: Settings, type: LoginType): number | 'off' {
 }
 
 function openLogins(
-  { settings, options: { helpers }, clock, log, meter }: Setup,
+  { settings, options: { helpers, isSuccessor }, clock, log, meter }: Setup,
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   keys: OpenLoginOptions['keys'],
@@ -204,7 +204,10 @@ function openLogins(
     helpers,
     openAccounts: options => {
       const source = accountsOf(settings, options.type)
-      return source === 'off' ? null : openAccounts(source, options)
+      if (source === 'off') return null
+      // A first start has created the file of the B side; consumers may have none.
+      const wasThere = isSuccessor === true && options.type === 'BUSINESS'
+      return openAccounts(source.kind === 'file' ? { ...source, wasThere } : source, options)
     },
     jwt,
     providersOf: type => providersOf(settings, type),

@@ -20,13 +20,14 @@ const RECHECK_KEYS = 60_000
 /** The keys of each side, as they are stored; `null` for a side without keys. The logins need them. */
 export const createStoredKeys = (
   { settings, clock }: Setup,
-  store: Pick<Store, 'credentials'>,
+  store: Pick<Store, 'credentials' | 'attempts'>,
   publish: Publish,
 ): Readonly<Record<LoginType, Keys | null>> =>
   bySide(type => {
     const settingsOfSide = keysOf(settings, type)
     if (settingsOfSide === 'off') return null
-    return createKeys({ type, credentials: store.credentials, settings: settingsOfSide, clock, publish })
+    const { credentials, attempts } = store
+    return createKeys({ type, credentials, attempts, settings: settingsOfSide, clock, publish })
   })
 
 export interface KeyParts {

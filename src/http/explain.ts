@@ -18,7 +18,7 @@ import { headersOf } from './explain-headers.ts'
 import { METHODS } from './server/ambiguous-request.ts'
 
 /** The settings that decide about requests. */
-export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
+export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings' | 'pem'> & {
   jwt: Pick<Settings['jwt'], 'token_name'>
   login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor' | 'providers'>
 }

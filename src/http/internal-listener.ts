@@ -52,7 +52,7 @@ export async function serveInternalListener(app: FastifyInstance, options: Inter
   const { secret, sides, profile, envelopes, locale, store, warnings, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
   const requireSecret = ({ headers }: FastifyRequest): void => {
-    if (!isSecret(secret, headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
+    if (!isSecret(secret, headers.authorization)) throw new Refusal('WRONG_SECRET')
   }
   app.addHook('onRequest', (request, reply, done) => {
     refuseMisframed(request.raw, reply.raw)

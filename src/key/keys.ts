@@ -6,8 +6,10 @@ import type { KeyLimits } from '../gate/key-credential.ts'
 import type { LoginType } from '../session/sides.ts'
 import { eventNames } from '../side/event-names.ts'
 import type { Credential, CredentialStore, ListedCredential } from '../store/credentials.ts'
+import type { AttemptStore } from '../store/store.ts'
 import { digestOfSecret, makeKey, partsOf } from '../token/key-form.ts'
 import { isValidWith, type KeyMaker, type KeyRecord, readKey, recordOf, type StoredKey, writeKey } from './record.ts'
+import { createTurns, type InTurn } from './turns.ts'
 
 /** How many other changes of a password at the same time a key takes notice of. */
 const MAX_UNDER_WAY = 3
@@ -46,6 +48,7 @@ export interface KeysOptions {
   type: LoginType
   credentials: CredentialStore
   settings: KeySettings
+  attempts: Pick<AttemptStore, 'begin' | 'end'>
   clock: Clock
   publish: Publish
 }
@@ -58,6 +61,7 @@ type Owner = Pick<Account, 'id' | 'username' | 'credentialVersion'> & Partial<Pi
 export function createKeys(options: KeysOptions) {
   const { type, credentials } = options
   const announce = createAnnounce(options)
+  const inTurn = createTurns(options)
   const of = async (owner: string): Promise<ListedKey[]> => listed(await credentials.of(type, owner))
 
   async function ownKey(owner: string, id: string): Promise<ListedKey> {
@@ -68,6 +72,8 @@ export function createKeys(options: KeysOptions) {
 
   return {
     of,
+    /** For who makes a key with what an account is now: it is no other one when the key is made. */
+    inTurn,
     async page(offset: number, limit: number): Promise<{ total: number; keys: ListedKey[] }> {
       const { total, credentials: found } = await credentials.page(type, offset, limit)
       return { total, keys: listed(found) }
@@ -79,7 +85,7 @@ export function createKeys(options: KeysOptions) {
       if (!(await credentials.remove(type, owner, id))) throw new Refusal('NO_SUCH_KEY')
       announce('key-revoked', key, origin)
     },
-    ...createEndings(options, announce),
+    ...createEndings(options, announce, inTurn),
   }
 }
 
@@ -145,7 +151,7 @@ const accountIn = ({ username, credentialVersion }: Owner): Pick<KeyRecord, 'use
 type Named = Pick<StoredKey, 'id' | 'owner' | 'username'>
 
 /** What becomes of the keys of an account that changes. */
-function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
+function createEndings({ type, credentials }: KeysOptions, announce: Announce, inTurn: InTurn) {
   /** Ends the keys of an owner that are not valid with a version of the account; all of them where there is no account. */
   async function endOthers(owner: string, version: string | null | undefined, origin: Origin = {}): Promise<void> {
     for (const key of listed(await credentials.of(type, owner))) {
@@ -192,8 +198,11 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce) {
       next: string | undefined,
       store: () => Promise<boolean>,
     ): Promise<boolean> {
-      if (credentialVersion !== undefined && next !== undefined) await renew(id, credentialVersion, next)
-      return store()
+      if (credentialVersion === undefined || next === undefined) return store()
+      return inTurn(id, async () => {
+        await renew(id, credentialVersion, next)
+        return store()
+      })
     },
   }
 }

@@ -22,6 +22,10 @@ export type Order =
       changes: readonly Acknowledged[]
       /** It is to replace workers that serve: without an answer of its store it must not. */
       needsStore: boolean
+      /** Workers before it have served. */
+      isSuccessor: boolean
+      /** The files of the embedded store that the other workers have open; `null` for none. */
+      storeFiles: string | null
     }
   | { kind: 'renew'; certificate: Certificate }
   | { kind: 'close'; handover: boolean; drain: Settings['drain'] }

@@ -1,6 +1,6 @@
-import cluster from 'node:cluster'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Urls } from './orders.ts'
+import type { WorkerProcess } from './worker-process.ts'
 
 interface Pair {
   public: number
@@ -8,30 +8,42 @@ interface Pair {
 }
 
 /**
- * The ports that workers listen on: those of the configuration. For port 0 all workers get the port that the system
- * chose for the first of them, as long as one of them lives. When all have crashed, their successors get the same port.
+ * The ports that workers listen on: those of the configuration. For port 0 the system chooses one for the first worker, and
+ * the workers that node:cluster starts for port 0 share it, as long as one of them lives. When all have crashed, their
+ * successors listen at its number.
  */
 export class Ports {
-  #ports: Pair
+  readonly #configured: Pair
   #chosen: Pair | null = null
+  /** What each worker was ordered to listen on. */
+  readonly #ordered = new WeakMap<WorkerProcess, Pair>()
+  readonly #listening = new Set<WorkerProcess>()
 
   constructor({ listen, internal }: Settings) {
-    this.#ports = { public: listen.port, internal: internal.port }
+    this.#configured = { public: listen.port, internal: internal.port }
   }
 
-  /** Stores the port that the system chose. */
-  settle(urls: Urls): void {
-    this.#chosen = { public: portOf(urls.public), internal: portOf(urls.internal) }
+  /** Stores that a worker listens at these URLs. Throws if the ones before it listened at other ports. */
+  accept(worker: WorkerProcess, urls: Urls): void {
+    const ports = { public: portOf(urls.public), internal: portOf(urls.internal) }
+    this.#chosen ??= ports
+    for (const listener of ['public', 'internal'] as const)
+      if (ports[listener] !== this.#chosen[listener])
+        throw new Error(`a worker listens at ${urls[listener]} instead of port ${this.#chosen[listener]}`)
+    this.#listening.add(worker)
+    void worker.ended.then(() => this.#listening.delete(worker))
   }
 
-  /** The settings for the next worker. */
-  for(settings: Settings): Settings {
-    if (this.#chosen !== null && Object.keys(cluster.workers ?? {}).length === 0) this.#ports = this.#chosen
+  /** The settings for a worker, with the ports that those which listen now were ordered. */
+  for(worker: WorkerProcess, settings: Settings): Settings {
+    const other = [...this.#listening].find(({ holdsSockets }) => holdsSockets)
+    const ports = other === undefined ? (this.#chosen ?? this.#configured) : this.#ordered.get(other)!
+    this.#ordered.set(worker, ports)
     const { listen, internal } = settings
     return {
       ...settings,
-      listen: { ...listen, port: this.#ports.public },
-      internal: { ...internal, port: this.#ports.internal },
+      listen: { ...listen, port: ports.public },
+      internal: { ...internal, port: ports.internal },
     }
   }
 }

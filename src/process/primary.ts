@@ -8,8 +8,9 @@ import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
 import { WORKER_UMASK } from './first-worker.ts'
 import type { Urls } from './orders.ts'
 import { Ports } from './ports.ts'
-import { consequencesOf, refuseFaultyAccounts, refuseMissingAccounts } from './reload-limits.ts'
+import { consequencesOf, refuseFaultyAccounts, refuseMissingAccounts, refuseRemovedSocket } from './reload-limits.ts'
 import { type Accept, type Loaded, ReloadError, type Reloaded, type Running } from './running-gateway.ts'
+import { refuseOtherStore } from './same-store.ts'
 import { SharedChanges } from './shared-changes.ts'
 import { fixedKeysChanged, tryAddresses } from './try-addresses.ts'
 import { Generation, type GenerationOptions } from './worker-generation.ts'
@@ -62,9 +63,8 @@ export class Primary implements Running {
     const log = createLog(settings.log.level)
     const metrics = new WorkerMetrics(clock)
     const changes = new SharedChanges(clock)
-    const generation = generationOf({ settings, ports, metrics, changes, log, clock })
+    const generation = generationOf({ settings, ports, metrics, changes, storeFiles: null, log, clock })
     const urls = await generation.start(false)
-    ports.settle(urls)
     return new Primary(options, { generation, ports, metrics, changes, urls, log })
   }
 
@@ -84,12 +84,15 @@ export class Primary implements Running {
       const fixed = fixedKeysChanged(this.#settings, read)
       if (fixed.length > 0)
         throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
+      refuseOtherStore(read, this.#generation.storeFiles)
+      refuseRemovedSocket(read)
       refuseMissingAccounts(this.#settings, read)
     })
     await refuseFaultyAccounts(next)
     const log = createLog(next.log.level)
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
-    const generation = generationOf({ settings: next, ports, metrics, changes, log, clock })
+    const { storeFiles } = this.#generation
+    const generation = generationOf({ settings: next, ports, metrics, changes, storeFiles, log, clock })
     await this.#replaceBy(generation)
     const notes = consequencesOf(this.#settings, next)
     this.#settings = next
@@ -149,7 +152,7 @@ interface Started {
 }
 
 function generationOf(
-  options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'changes' | 'log' | 'clock'>,
+  options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'changes' | 'storeFiles' | 'log' | 'clock'>,
 ): Generation {
   const { listen } = options.settings
   return new Generation({

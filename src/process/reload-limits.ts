@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { listAccounts } from '../account/file/source.ts'
 import { faultText } from '../base/fault-text.ts'
 import { Refusal } from '../base/refusal.ts'
+import { isSocket } from '../http/server/private-socket.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import { ConfigurationError } from '../settings/notation/fault.ts'
 import type { Settings } from '../settings/schema/settings.ts'
@@ -28,6 +29,14 @@ export function refuseMissingAccounts(running: WithAccounts, next: WithAccounts)
     const stay = before === null ? '' : `; to keep the present accounts, name ${before} there`
     throw new ReloadError(`there is no accounts file ${path}; add an account to it, or correct accounts.path${stay}`)
   }
+}
+
+/** The new workers would share a socket that no client reaches: only a start makes it anew. */
+export function refuseRemovedSocket({ internal: { socket } }: { internal: { socket?: string } }): void {
+  if (socket === undefined || isSocket(socket)) return
+  throw new ReloadError(
+    `the socket ${socket} was removed, so no client reaches the internal listener; restart the gateway`,
+  )
 }
 
 /**

@@ -4,10 +4,12 @@ import { faultText } from '../base/fault-text.ts'
 import { endLog } from '../base/log/log.ts'
 import { Unavailable } from '../base/refusal.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import { keepPem } from '../settings/pem.ts'
 import type { Certificate } from '../settings/tls.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash-report.ts'
 import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report, storeLimit } from './orders.ts'
+import { refuseOtherStore } from './same-store.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
 let gateway: Gateway | null = null
@@ -73,10 +75,13 @@ function obey(order: Order): void {
   }
 }
 
-async function serve({ settings, workers, certificate, changes, needsStore }: OrderOf<'serve'>): Promise<void> {
-  sharing.accept(changes)
+async function serve(order: OrderOf<'serve'>): Promise<void> {
+  const { settings, workers, certificate, needsStore, isSuccessor } = order
+  sharing.accept(order.changes)
   try {
-    gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
+    refuseOtherStore(settings, order.storeFiles)
+    keepPem(settings.pem)
+    gateway = await createGateway(settings, { workers, certificate, gatherMetrics, isSuccessor, sharing })
     if (renewed !== null) gateway.renewCertificate(renewed)
     const limit = storeLimit(settings.store, needsStore)
     if (!(await gateway.reachStore(limit)) && needsStore)

@@ -5,6 +5,7 @@ import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
 import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, startLimit, type Urls } from './orders.ts'
 import type { Ports } from './ports.ts'
+import { storeFilesOf } from './same-store.ts'
 import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 import { type End, nameOf, WorkerProcess } from './worker-process.ts'
@@ -22,6 +23,8 @@ export interface GenerationOptions {
   ports: Ports
   metrics: WorkerMetrics
   changes: SharedChanges
+  /** The files of the embedded store that the workers before have open; `null` for none. */
+  storeFiles: string | null
   log: Logger
   clock: Clock
 }
@@ -35,6 +38,7 @@ export class Generation {
   readonly #workers = new Set<WorkerProcess>()
   readonly #restarts = new Set<NodeJS.Timeout>()
   #certificate: Certificate | null
+  #storeFiles: string | null
   /** The URLs of the workers. Workers are restarted only if all workers of the generation had started. */
   #urls: Urls | null = null
   /** No worker is started any more. */
@@ -43,6 +47,7 @@ export class Generation {
   constructor(options: GenerationOptions) {
     this.#options = options
     this.#certificate = options.certificate
+    this.#storeFiles = options.storeFiles
   }
 
   /**
@@ -55,12 +60,13 @@ export class Generation {
     // The answers were on their way when a stop began, which lets the workers finish. They are not kept up.
     if (this.#isEnding) throw new Error('the gateway is stopping')
     this.#urls = urls!
-    for (const worker of workers) this.#keepUp(worker, 0)
+    this.#storeFiles = storeFilesOf(this.#options.settings)
+    for (const worker of workers) void this.#keepUp(worker, 0)
     return this.#urls
   }
 
   async #answers(workers: readonly WorkerProcess[], limit: number): Promise<Urls[]> {
-    const answers = Promise.all(workers.map(({ answers }) => answers))
+    const answers = Promise.all(workers.map(worker => this.#accepted(worker)))
     try {
       return await within(limit, answers, () => {
         throw new Error(`the workers did not answer within ${limit / 1000} seconds`)
@@ -71,8 +77,19 @@ export class Generation {
     }
   }
 
+  /** The URLs of a worker when it listens at the gateway's ports. */
+  async #accepted(worker: WorkerProcess): Promise<Urls> {
+    const urls = await worker.answers
+    this.#options.ports.accept(worker, urls)
+    return urls
+  }
+
   get certificate(): Certificate | null {
     return this.#certificate
+  }
+
+  get storeFiles(): string | null {
+    return this.#storeFiles
   }
 
   renew(certificate: Certificate): void {
@@ -115,14 +132,15 @@ export class Generation {
   /** A worker that takes the place of a crashed one serves without a store, too. */
   #fork(needsStore = false): WorkerProcess {
     const { settings, workers, ports, metrics, changes } = this.#options
-    const withPorts = ports.for(settings)
-    const worker = new WorkerProcess(() => ({
+    const worker: WorkerProcess = new WorkerProcess(() => ({
       kind: 'serve',
-      settings: withPorts,
+      settings: ports.for(worker, settings),
       workers,
       certificate: this.#certificate,
       changes: changes.all(),
       needsStore,
+      isSuccessor: needsStore || this.#urls !== null,
+      storeFiles: this.#storeFiles,
     }))
     this.#workers.add(worker)
     metrics.follow(worker)
@@ -131,23 +149,24 @@ export class Generation {
     return worker
   }
 
-  /** Replaces this worker when it ends; `crashes` counts the previous workers that crashed soon after their start. */
-  #keepUp(worker: WorkerProcess, crashes: number): void {
+  /**
+   * Replaces this worker when it ends; `crashes` counts the previous workers that crashed soon after their start. Resolves
+   * with whether it serves.
+   */
+  #keepUp(worker: WorkerProcess, crashes: number): Promise<boolean> {
     const { clock, log, metrics } = this.#options
     let since: number | null = null
     let failure: unknown
-    const answers = worker.answers.then(({ public: url }) => {
-      if (this.#urls !== null && url !== this.#urls.public)
-        throw new Error(`a worker listens at ${url} instead of the gateway’s address`)
-    })
-    void answers.then(
+    const serves = this.#accepted(worker).then(
       () => {
         since = clock.elapsed()
+        return true
       },
       err => {
         failure = err
         // A worker that cannot serve may still be running.
         worker.kill()
+        return false
       },
     )
     void worker.ended.then(end => {
@@ -157,16 +176,17 @@ export class Generation {
       const steady = since !== null && clock.elapsed() - since >= STEADY
       const wait = steady ? 0 : BACK_OFF[Math.min(crashes, BACK_OFF.length - 1)]!
       log.error({ worker: worker.pid, end: nameOf(end), err: failure, again_in_ms: wait }, 'a worker crashed')
-      const timer = setTimeout(() => {
-        this.#restarts.delete(timer)
-        const next = this.#fork()
-        next.answers.then(
-          () => log.info({ worker: next.pid }, 'a new worker replaced it'),
-          () => undefined,
-        )
-        this.#keepUp(next, steady ? 0 : crashes + 1)
-      }, wait)
-      this.#restarts.add(timer)
+      this.#replaceAfter(wait, steady ? 0 : crashes + 1)
     })
+    return serves
+  }
+
+  #replaceAfter(wait: number, crashes: number): void {
+    const timer = setTimeout(async () => {
+      this.#restarts.delete(timer)
+      const next = this.#fork()
+      if (await this.#keepUp(next, crashes)) this.#options.log.info({ worker: next.pid }, 'a new worker replaced it')
+    }, wait)
+    this.#restarts.add(timer)
   }
 }

@@ -18,6 +18,7 @@ export class WorkerProcess {
   readonly #handed: HandedConnections
   /** A worker that has not answered yet has counted nothing, and may take its time to answer. */
   #hasAnswered = false
+  #isClosing = false
   /** Who waits for a report of its metrics. Not by `ended`, which would keep each of them for as long as the worker lives. */
   readonly #counting = new Set<() => void>()
 
@@ -55,8 +56,16 @@ export class WorkerProcess {
     return this.#worker.process.pid
   }
 
+  /** Whether the primary keeps the sockets open that this worker listens on. */
+  get holdsSockets(): boolean {
+    return this.#worker.isConnected() && !this.#isClosing
+  }
+
   tell(order: Order): void {
-    if (order.kind === 'close') this.#handed.hasSuccessor = order.handover
+    if (order.kind === 'close') {
+      this.#isClosing = true
+      this.#handed.hasSuccessor = order.handover
+    }
     if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
   }
 

@@ -13,11 +13,13 @@ export type KeySet = ReturnType<typeof createLocalJWKSet>
 /** In milliseconds: how often tokens may cause a request for keys, and when one is made without. */
 const LIMIT = 60_000
 const FRESH = 3_600_000
+/** In milliseconds: how long none are requested after a request that failed where none are known. */
+const PAUSE = 1000
 const MIN_RSA_BITS = 2048
 
 /**
  * The JWKS of a provider (RFC 7517), fetched at its first use. An unknown key fetches it at once, then once a minute at most, so
- * that invalid tokens cannot cause more. After an hour it is fetched anew, so that withdrawn keys end; while that fails, the
+ * that invalid tokens cannot cause more. Until a first request has succeeded, they cause one a second. After an hour it is fetched anew, so that withdrawn keys end; while that fails, the
  * last keys stay.
  */
 export class KnownKeys {
@@ -28,6 +30,8 @@ export class KnownKeys {
   readonly #provider: string
   #known: { keys: KeySet; fetchedAt: number } | null = null
   #pending: Promise<KeySet> | null = null
+  /** Of the last request while no keys were known. */
+  #failure: { at: number; fault: unknown } | null = null
   /** When a token has caused a request, and whether that failed. */
   #renewal: { at: number; fault: unknown } | null = null
 
@@ -41,13 +45,22 @@ export class KnownKeys {
 
   /** Fails with an `Error` without secrets where no keys are known. Simultaneous uses share one request. */
   async get(): Promise<KeySet> {
-    if (this.#known === null) return this.#fetch()
+    if (this.#known === null) return this.#fetchFirst()
     if (this.#clock.elapsed() < this.#known.fetchedAt + FRESH) return this.#known.keys
     const { keys } = this.#known
     return this.#fetch().catch(err => {
       this.#log.warn({ provider: this.#provider, err }, 'the last keys of the provider stay in use')
       this.#known = { keys, fetchedAt: this.#clock.elapsed() - FRESH + LIMIT }
       return keys
+    })
+  }
+
+  async #fetchFirst(): Promise<KeySet> {
+    const failed = this.#failure
+    if (failed !== null && this.#pending === null && this.#clock.elapsed() < failed.at + PAUSE) throw failed.fault
+    return this.#fetch().catch(fault => {
+      this.#failure = { at: this.#clock.elapsed(), fault }
+      throw fault
     })
   }
 

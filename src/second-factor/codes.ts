@@ -105,9 +105,9 @@ export function createCodes(options: CodesOptions): Codes {
   }
 }
 
-/** Apps show a code in two groups. */
+/** Apps show a code in two groups, and Chinese input methods may write digits in full width. */
 function digitsOf(text: string): string | null {
-  const digits = text.replace(/\s/g, '')
+  const digits = text.normalize('NFKC').replace(/\s/g, '')
   return SIX_DIGITS.test(digits) ? digits : null
 }
 

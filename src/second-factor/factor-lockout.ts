@@ -2,6 +2,7 @@ import type { Account } from '../account/source.ts'
 import { type Clock, DAY, secondsUntil } from '../base/clock.ts'
 import type { LoginType } from '../session/sides.ts'
 import { disabledFor } from '../side/disable.ts'
+import { createAttemptWindows } from '../store/attempt-windows.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { nameOf } from './sealed.ts'
 
@@ -41,6 +42,7 @@ const LONGEST = DAY
  * factor, so this allows no further guesses.
  */
 export function createFactorLockout({ type, attempts, disable, clock }: FactorLockoutOptions): FactorLockout {
+  const windows = createAttemptWindows(attempts, clock)
   const nameFor = ({ id, secondFactor }: Account): string => `second-factor:${type}:${id}:${nameOf(secondFactor)}`
   const countedOf = (account: Account): string => `${nameFor(account)}:attempts`
   const lockOf = (account: Account): string => `${nameFor(account)}:locked`
@@ -57,7 +59,7 @@ export function createFactorLockout({ type, attempts, disable, clock }: FactorLo
       }
       const locks = (await attempts.read(locksOf(account)))?.count ?? 0
       // The attempt that begins the lock is the last that is checked in it.
-      const lock = await attempts.count(lockOf(account), Math.max(disable, Math.min(disable * 2 ** locks, LONGEST)))
+      const lock = await windows.count(lockOf(account), Math.max(disable, Math.min(disable * 2 ** locks, LONGEST)))
       const seconds = Math.max(1, secondsUntil(lock.resetsAt, clock.now()))
       if (lock.count > 1) throw disabledFor(seconds)
       await attempts.count(locksOf(account), COUNTED)

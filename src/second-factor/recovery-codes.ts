@@ -17,11 +17,11 @@ function newCode(): string {
 }
 
 /**
- * A code as it is hashed, without dashes and blanks, and with the digits for which people take O, I and L; `null` for a text
+ * A code as it is hashed, without dashes and blanks, not in full width, and with the digits for which people take O, I and L; `null` for a text
  * that is not a recovery code.
  */
 export function readRecoveryCode(text: string): string | null {
-  const code = text.replace(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1')
+  const code = text.normalize('NFKC').replace(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1')
   return FORM.test(code) ? code : null
 }
 

@@ -8,6 +8,7 @@ import { ConfigurationError, type Fault } from './notation/fault.ts'
 import { read } from './notation/read.ts'
 import { emptySection, isSection, textOf, type Warning, Written } from './notation/written.ts'
 import { labelOf, readYamlFile } from './notation/yaml.ts'
+import { readPem, recordPem } from './pem.ts'
 import { PROFILES } from './profile.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { IDENTITY_KEY, keepSecret, SECRETS, type SecretKind } from './secrets.ts'
@@ -45,7 +46,16 @@ export function loadSettings(
   cwd: string,
   accept: (configuration: Configuration) => void = () => undefined,
 ): Settings {
-  const configuration = readConfiguration(file, environment, cwd)
+  const { result: settings, files: pem } = recordPem(() =>
+    withSecrets(readConfiguration(file, environment, cwd), accept),
+  )
+  return { ...settings, pem }
+}
+
+function withSecrets(
+  configuration: Configuration,
+  accept: (configuration: Configuration) => void,
+): Omit<Settings, 'pem'> {
   accept(configuration)
   const { settings, warnings } = configuration
   const { jwt, login, internal, identity, data } = settings
@@ -169,7 +179,9 @@ function originOf(kind: SecretKind, written: Written, data: string | undefined, 
 /** The file with the key of assertions, in the data folder. */
 function keepKeyFile(folder: string): string {
   keep(IDENTITY_KEY, folder)
-  return join(folder, IDENTITY_KEY.file)
+  const file = join(folder, IDENTITY_KEY.file)
+  readPem(file, IDENTITY_KEY.key)
+  return file
 }
 
 function keep(kind: SecretKind, folder: string): string {

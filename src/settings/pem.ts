@@ -1,10 +1,40 @@
 import { readFileSync } from 'node:fs'
 import { ConfigurationError } from './notation/fault.ts'
 
+/** Files of PEM blocks as they were read, by their paths. */
+export type PemFiles = Readonly<Record<string, string>>
+
+/** What `recordPem` collects; `null` while it does not run. */
+let recorded: Record<string, string> | null = null
+/** What this process reads instead of the files. */
+let kept: PemFiles = {}
+
+/** Runs `work`, and returns with its result the files that it has read. `work` must not wait. */
+export function recordPem<T>(work: () => T): { result: T; files: PemFiles } {
+  const files: Record<string, string> = {}
+  recorded = files
+  try {
+    return { result: work(), files }
+  } finally {
+    recorded = null
+  }
+}
+
+/**
+ * From now on this process reads these files as they were when the configuration was checked: each worker of a configuration uses
+ * the same ones, also one that starts when they have changed.
+ */
+export function keepPem(files: PemFiles): void {
+  kept = files
+}
+
 /** Reads a file of PEM blocks, which `setting` names. Throws `ConfigurationError` when it cannot be read. */
 export function readPem(file: string, setting: string): string {
+  if (Object.hasOwn(kept, file)) return kept[file]!
   try {
-    return readFileSync(file, 'utf8')
+    const text = readFileSync(file, 'utf8')
+    if (recorded !== null) recorded[file] = text
+    return text
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = code === 'ENOENT' ? 'no such file' : `cannot be read (${code})`

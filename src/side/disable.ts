@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, endsTooLate } from '../base/clock.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { AttemptStore, SessionStore } from '../store/store.ts'
+import type { AttemptStore, Attempts, SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, MAX_SECONDS, NONE, remaining } from './input.ts'
 
@@ -16,6 +16,10 @@ export interface DisableOptions {
 }
 
 const toWait = (seconds: number) => ({ params: { minutes: Math.ceil(seconds / 60) }, data: { disable_time: seconds } })
+
+/** Whether a lock, whose count is the seconds for which it was set, is over because the clock was set back since. */
+export const isLockOfBefore = ({ count, resetsAt }: Attempts, now: number): boolean =>
+  endsTooLate(resetsAt, count * 1000, now)
 
 /** The refusal of a login while its id is disabled. */
 export const disabledFor = (seconds: number): Refusal => new Refusal('DISABLED', toWait(seconds))
@@ -52,7 +56,7 @@ export function createDisable(options: DisableOptions) {
   async function lockOut(loginId: string, seconds: number, origin: Origin): Promise<void> {
     checkLoginId(loginId)
     checkSeconds(seconds)
-    await attempts.set(lockOf(loginId), 1, clock.now() + seconds * 1000)
+    await attempts.set(lockOf(loginId), seconds, clock.now() + seconds * 1000)
     await confirmed({ event: 'disable', login_id: loginId, seconds, ...origin, reason: 'too-many-failures' })
   }
 
@@ -98,8 +102,10 @@ function createTimes({ type, store, attempts, clock }: Omit<DisableOptions, 'con
   const lockOf = (loginId: string): string => `lockout:${type}:${loginId}`
 
   /** Seconds for which the logins of an id stay locked after failed ones; -1 when they are not. */
-  const lockedFor = async (loginId: string): Promise<number> =>
-    remaining((await attempts.read(lockOf(loginId)))?.resetsAt ?? null, clock.now())
+  async function lockedFor(loginId: string): Promise<number> {
+    const lock = await attempts.read(lockOf(loginId))
+    return lock === null || isLockOfBefore(lock, clock.now()) ? NONE : remaining(lock.resetsAt, clock.now())
+  }
 
   const disabledOnly = async (loginId: string): Promise<number> =>
     disabledSeconds(await store.disabledUntil(type, loginId), clock.now())

@@ -1,39 +1,21 @@
 import type { Clock } from '../base/clock.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { Origin } from '../event/event.ts'
-import type { EndReason } from '../session/end-reason.ts'
-import type { Extra, SessionRecord } from '../session/record.ts'
-import type { LoginType } from '../session/sides.ts'
-import type { Ages } from '../store/age.ts'
-import type { EndNote, SessionStore } from '../store/store.ts'
-import { asToken } from '../token/bearer.ts'
-import { isYoung, type Jwt } from '../token/jwt.ts'
-import type { Confirmed } from './confirmed.ts'
+import type { Extra } from '../session/record.ts'
+import { isYoung } from '../token/jwt.ts'
 import { latestEndIn, lifetimeIn, renewedEndIn, withRenewedEnd } from './lifetime.ts'
 import type { Session } from './live.ts'
-import { Limit } from './oldest-tokens.ts'
+import { createTokensLimit, type TokenLimits, type TokensLimitOptions } from './tokens-limit.ts'
 
 /** The optional policies of one side; times in milliseconds. */
-export interface SessionPolicy {
-  /** 0: as many as there are logins. */
-  max_tokens_per_user: number
-  /** The limit holds for each device type by itself. */
-  per_device: boolean
+export interface SessionPolicy extends TokenLimits {
   auto_renew: 'off' | number
   idle_timeout: 'off' | number
 }
 
-export interface PolicyOptions {
-  type: LoginType
-  jwt: Jwt
-  store: SessionStore
-  ages: Ages
-  clock: Clock
+export interface PolicyOptions extends TokensLimitOptions {
   policy: SessionPolicy
   /** Lifetime in seconds of a session whose login sets none. */
   expireSeconds: number
-  confirmed: Confirmed
-  noteOf(reason: EndReason): EndNote | undefined
 }
 
 /** The end of an idle session moves in steps of this part of its idle time: not every request writes to the store. */
@@ -45,9 +27,8 @@ const MAX_REMEMBERED = 100_000
  * The optional policies of a side. Several gateways may act at once, with the same result: the oldest tokens are the same
  * for all of them, and one renewal more changes nothing.
  */
-export function createPolicy({ type, jwt, store, ages, clock, policy, ...options }: PolicyOptions) {
-  const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
-  const replace = createReplace({ type, jwt, store, ...options })
+export function createPolicy({ type, store, clock, policy, ...options }: PolicyOptions) {
+  const { auto_renew: renewEvery, idle_timeout: idle } = policy
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
@@ -65,23 +46,8 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
     /** When a session that begins now will end if it is not used. */
     firstExpiry: (extra: Extra): number => expiryOf(clock.now(), extra),
 
-    /** A user has one more token: the oldest beyond the limit end. Counting them first is cheap, and mostly enough. */
-    async entered(userId: string, origin: Origin): Promise<void> {
-      if (most === 0 || (await store.count(type, userId)) <= most) return
-      const limits = new Map<string, Limit>()
-      const now = clock.now()
-      for await (const batch of store.batches(type, userId)) {
-        for (const stored of batch) {
-          const device = policy.per_device ? deviceOf(stored.record) : ''
-          const limit = limits.get(device) ?? new Limit(most)
-          limits.set(device, limit)
-          limit.add({ token: stored.token, age: ages.ageOf(stored, now) })
-        }
-      }
-      // The others may have ended meanwhile, at the request of the oldest: then nothing is beyond the limit.
-      if ((await store.count(type, userId)) <= most) return
-      for (const limit of limits.values()) await replace(userId, limit.surplus(), origin)
-    },
+    /** A user has one more token: the oldest beyond the limit end. */
+    entered: createTokensLimit({ type, store, clock, policy, ...options }),
 
     /**
      * A session was used: its end may move. The request does not wait for it. Answers for how many seconds `auto_renew` lets the
@@ -130,31 +96,6 @@ function createExpiry({ auto_renew: renews, idle_timeout: idle }: SessionPolicy,
 }
 
 export type Policy = ReturnType<typeof createPolicy>
-
-/** Ends sessions beyond the limit of a user. */
-function createReplace({
-  type,
-  jwt,
-  store,
-  confirmed,
-  noteOf,
-}: Pick<PolicyOptions, 'type' | 'jwt' | 'store' | 'confirmed' | 'noteOf'>) {
-  return async (userId: string, tokens: readonly string[], origin: Origin): Promise<void> => {
-    const ended = await store.removeSome(type, userId, tokens, noteOf('replaced'))
-    const events = ended.map(token => {
-      const text = asToken(token)
-      const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
-      return { event: 'replaced' as const, login_id: userId, jti, ...origin }
-    })
-    await confirmed(...events)
-  }
-}
-
-/** The device type of a session, as its record says. Sessions without one are a type of their own. */
-function deviceOf({ extra }: SessionRecord): string {
-  const device = Object.hasOwn(extra, 'device_type') ? extra.device_type : undefined
-  return typeof device === 'string' ? device : ''
-}
 
 function shortest(a: 'off' | number, b: 'off' | number): 'off' | number {
   if (a === 'off') return b

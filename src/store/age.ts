@@ -23,25 +23,21 @@ export interface Ages {
 }
 
 export function createAges(timestamps: TimestampFormat = createTimestampFormat('UTC')): Ages {
-  function createdAt({ token, record }: Dated): string {
-    const written = timestamps.normalize(record.created_at)
-    if (written !== null) return written
-    const { iat } = issueOf(token)
-    return iat === 0 ? '' : timestamps.write(iat * 1000)
-  }
+  const issuedAt = ({ iat }: Issue): string => (iat === 0 ? '' : timestamps.write(iat * 1000))
 
-  function createdMs(session: Dated): number | null {
-    const text = createdAt(session)
-    return inSomeZone(text, issueOf(session.token).iat * 1000) ?? timestamps.read(text)
+  function msOf({ created_at }: Dated['record'], issue: Issue): number | null {
+    const text = timestamps.normalize(created_at) ?? issuedAt(issue)
+    return inSomeZone(text, issue.iat * 1000) ?? timestamps.read(text)
   }
 
   return {
-    createdAt,
-    createdMs,
-    ageOf(session, now = Number.POSITIVE_INFINITY) {
-      const created = Math.max(0, createdMs(session) ?? 0)
+    createdAt: ({ token, record }) => timestamps.normalize(record.created_at) ?? issuedAt(issueOf(token)),
+    createdMs: ({ token, record }) => msOf(record, issueOf(token)),
+    ageOf({ token, record }, now = Number.POSITIVE_INFINITY) {
+      const issue = issueOf(token)
+      const created = Math.max(0, msOf(record, issue) ?? 0)
       const isOfBefore = created > now + CLOCKS_DIFFER
-      return `${isOfBefore ? 0 : 1} ${digitsOf(created)} ${issueTextOf(session.token)}`
+      return `${isOfBefore ? 0 : 1} ${digitsOf(created)} ${digitsOf(issue.iat)} ${issue.jti}\u0000${token}`
     },
   }
 }
@@ -67,16 +63,17 @@ function inSomeZone(text: string, iat: number): number | null {
 /** Numbers of equal length sort as texts. */
 const digitsOf = (value: number): string => String(value).padStart(16, '0')
 
-function issueTextOf(token: string): string {
-  const { iat, jti } = issueOf(token)
-  return `${digitsOf(iat)} ${jti}\u0000${token}`
-}
-
 /** The largest second of a date. */
 const MAX_SECONDS = 8.64e12
 
-/** The unverified `iat` of a token: it only orders tokens in the store, and grants nothing. */
-function issueOf(token: string): { iat: number; jti: string } {
+interface Issue {
+  /** In seconds since the epoch; 0 if it is unknown. */
+  iat: number
+  jti: string
+}
+
+/** What a token says of itself, unverified: it only orders tokens in the store, and grants nothing. */
+function issueOf(token: string): Issue {
   const absent = { iat: 0, jti: '' }
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())

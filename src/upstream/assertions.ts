@@ -34,10 +34,11 @@ export function createAssertions(
 ): Assertions {
   const recent = createRecent<Signed>(REMEMBERED)
   /** When those were dropped that are of no more use. */
-  let aged = clock.now()
+  let aged = clock.elapsed()
 
   /** The memory is that of the sessions of the last minute, not of all that ever were. */
-  function forgetUnused(now: number): void {
+  function forgetUnused(): void {
+    const now = clock.elapsed()
     if (now - aged < lifetime / 2) return
     aged = now
     recent.age()
@@ -63,12 +64,12 @@ export function createAssertions(
     of({ token, record }) {
       const now = clock.now()
       const known = recent.get(token)
-      // A clock that was set back must not keep one for longer.
-      if (known !== undefined && Math.abs(now - known.at) < lifetime / 2 && isSame(known.record, record))
-        return known.assertion
+      // Signed before the clock was set back, one is not valid yet.
+      const isYoung = known !== undefined && known.at <= now && now - known.at < lifetime / 2
+      if (isYoung && isSame(known.record, record)) return known.assertion
       const signed = sign(record, now)
       recent.set(token, signed)
-      forgetUnused(now)
+      forgetUnused()
       return signed.assertion
     },
   }

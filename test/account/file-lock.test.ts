@@ -7,10 +7,12 @@ import { AccountsReader } from '../../src/account/file/accounts-reader.ts'
 import { edit } from '../../src/account/file/edit-file.ts'
 import { withLock } from '../../src/account/file/lock.ts'
 import { addAccount, listAccounts } from '../../src/account/file/source.ts'
+import { DAY } from '../../src/base/clock.ts'
 import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 
 const MINUTE_AGO = new Date(Date.now() - 61_000)
+const TOMORROW = new Date(Date.now() + DAY)
 
 /** A lock of a process that runs or has ended, made as this process makes one. */
 async function lockOf(path: string, pid: number, rest: object = {}): Promise<void> {
@@ -46,6 +48,14 @@ t.test('a lock without a holder, or of another machine, is void after a minute',
     await withLock(path, async isHeld => void t.ok(isHeld(), rest))
     t.notOk(existsSync(`${path}.lock`))
   }
+})
+
+t.test('so is one of before the clock was set back', async t => {
+  const path = join(t.testdir(), 'accounts.yaml')
+  writeFileSync(`${path}.lock`, '')
+  utimesSync(`${path}.lock`, TOMORROW, TOMORROW)
+  await withLock(path, async isHeld => void t.ok(isHeld()), 1)
+  t.notOk(existsSync(`${path}.lock`))
 })
 
 t.test(

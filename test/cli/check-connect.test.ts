@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -86,6 +86,28 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
     'a Redis that does not answer ends the check, too',
   )
   redis.resume()
+})
+
+/** A Redis that reads its data: it answers INFO and what sets up a connection, and refuses the rest. */
+async function startLoading(t: Test): Promise<number> {
+  const info = 'loading:1\r\nloading_eta_seconds:1000\r\n'
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.on('data', bytes => {
+      for (const [, name] of String(bytes).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+        if (/^info$/i.test(name!)) socket.write(`$${info.length}\r\n${info}\r\n`)
+        else socket.write(/^client$/i.test(name!) ? '+OK\r\n' : '-LOADING Redis is loading the dataset in memory\r\n')
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+t.test('check --connect says that a Redis loads its data', async t => {
+  const { code, lines } = await connect(t, redisAt(`redis://127.0.0.1:${await startLoading(t)}`))
+  t.match([code, lines[0]], [1, /^NOT REACHED store .*LOADING: it reads its data after a start; wait until it has$/])
 })
 
 t.test('check --connect says that the name of a Redis is not known', async t => {
@@ -226,6 +248,42 @@ t.test('check --connect says what is wrong with the TLS of a target, in one line
     /^NOT REACHED upstream h2 .*: TLS with HTTP\/1\.1 fails: .*alert no application protocol; correct its target \(.*\), or tls$/,
     /^NOT REACHED upstream plain .*: TLS with HTTP\/1\.1 fails: .*; correct its target \(http:\/\/ or https:\/\/\), or tls$/,
   ])
+})
+
+t.test('check --connect says of a target that wants a certificate of the gateway whether it accepts it', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-connect-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const cert = createCertificate(folder)
+  const key = join(folder, 'key.pem')
+  const foreign = join(folder, 'foreign')
+  mkdirSync(foreign)
+  const other = { cert: createCertificate(foreign), key: join(foreign, 'key.pem') }
+  for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
+    const pem = readFileSync(cert)
+    const options = { cert: pem, key: readFileSync(key), ca: pem, requestCert: true, maxVersion }
+    const server = createTlsServer(options).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const target = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const upstreams = [
+      { name: 'none', match: '/api/v1/a', target, tls: { ca: cert } },
+      { name: 'other', match: '/api/v1/b', target, tls: { ca: cert, ...other } },
+      { name: 'good', match: '/api/v1/c', target, tls: { ca: cert, cert, key } },
+    ]
+    const { code, lines } = await connect(t, { upstreams })
+    t.equal(code, 1)
+    t.match(
+      lines.slice(2),
+      [
+        maxVersion === 'TLSv1.3'
+          ? /^NOT REACHED upstream none .*: it refuses the certificate of the gateway: .*required; set or renew tls\.cert and tls\.key$/
+          : /^NOT REACHED upstream none .*: TLS with HTTP\/1\.1 fails: /,
+        /^NOT REACHED upstream other /,
+        `reached upstream good (${target}): accepts connections`,
+      ],
+      maxVersion,
+    )
+  }
 })
 
 t.test('check --connect ends with a target that never answers its check', async t => {

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { tableOf } from '../../src/cli/table.ts'
@@ -82,6 +83,58 @@ t.test('a reload is applied when standard error cannot be written, and its warni
   })
   t.match(line, { level: 40, warning: { place: '.env LISTEN__PROT', message: /^unknown setting; did you mean/ } })
   t.equal(await gateway.end('SIGTERM'), 0)
+})
+
+/** Runs a command by a shell, with these redirections. */
+function redirected(folder: string, words: string[], redirections: string) {
+  const shell = ['-c', `exec "$0" "$@" ${redirections}`, process.execPath, PROGRAM, ...words]
+  const { status, stderr } = spawnSync('sh', shell, { cwd: folder, encoding: 'utf8' })
+  return { code: status, errors: stderr }
+}
+
+t.test('nothing is done whose secret would not be seen: standard output is closed, or discarded', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'bob'])
+  const before = readFileSync(join(folder, 'config/accounts.yaml'), 'utf8')
+  const unseen = (secret: string, remedy: string) => ({
+    code: 1,
+    errors: `dualgate: standard output is closed or discarded, so ${secret} would not be seen; ${remedy}\n`,
+  })
+  const password = unseen('the generated password', 'send one with --password-stdin, or keep the output')
+  const key = unseen('the key', 'keep the output in a file that only its program can read')
+  for (const redirections of ['>&-', '>/dev/null']) {
+    t.same(redirected(folder, ['account', 'add', 'ann'], redirections), password, `add ${redirections}`)
+    t.same(redirected(folder, ['account', 'passwd', 'bob'], redirections), password, `passwd ${redirections}`)
+    t.same(redirected(folder, ['key', 'add', 'bob'], redirections), key, `key add ${redirections}`)
+  }
+  t.equal(readFileSync(join(folder, 'config/accounts.yaml'), 'utf8'), before)
+  t.notMatch(await run(folder, ['key', 'list', 'bob']), { output: /dgb_/ })
+})
+
+t.test('a command whose working directory was removed says so', async t => {
+  const folder = shippedFolder(t)
+  for (const words of [['--help'], ['start'], ['account', 'list']]) {
+    const shell = [
+      '-c',
+      'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"',
+      process.execPath,
+      PROGRAM,
+      ...words,
+    ]
+    const { status, stderr } = spawnSync('sh', shell, { cwd: folder, encoding: 'utf8' })
+    t.equal(status, 1)
+    t.equal(
+      stderr,
+      'dualgate: the working directory was removed; change to another one, and try again\n',
+      words.join(' '),
+    )
+  }
+})
+
+t.test('what has no secret to show needs no output', async t => {
+  const folder = shippedFolder(t)
+  const add = ['account', 'add', 'nightly', '--service']
+  t.same(redirected(folder, add, '>/dev/null'), { code: 0, errors: '' })
 })
 
 t.test('a first start whose password cannot be shown says what to do, and the gateway goes on', async t => {

@@ -205,7 +205,7 @@ t.test('a start reads a configuration from a pipe once, and a reload is refused'
   const folder = temporaryFolder(t, 'pipe')
   writeFileSync(join(folder, 'gateway.yaml'), 'workers: 2\ndata: state\nupstreams: []\n')
   const main = join(ROOT, 'dist/main.js')
-  const child = spawn('bash', ['-c', `exec "$0" ${main} start --config <(cat gateway.yaml)`, process.execPath], {
+  const child = spawn('bash', ['-c', `exec "$0" '${main}' start --config <(cat gateway.yaml)`, process.execPath], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...FREE_PORTS, ACCOUNTS__PATH: join(folder, 'accounts.yaml') },
   })
@@ -266,11 +266,15 @@ t.test('without a command, an existing configuration is used', async t => {
 
 t.test('at a terminal, the log is text', async t => {
   const main = join(ROOT, 'dist/main.js')
-  const child = spawn('script', ['--quiet', '--flush', '--command', `exec ${process.execPath} ${main}`, '/dev/null'], {
-    cwd: temporaryFolder(t, 'terminal'),
-    env: { PATH: process.env.PATH, ...FREE_PORTS, WORKERS: '2' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    'script',
+    ['--quiet', '--flush', '--command', `exec '${process.execPath}' '${main}'`, '/dev/null'],
+    {
+      cwd: temporaryFolder(t, 'terminal'),
+      env: { PATH: process.env.PATH, ...FREE_PORTS, WORKERS: '2' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
   const printed = (text: RegExp): Promise<string> =>

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { JournalEntry } from '../../src/store/journal.ts'
 import { createEntryId } from '../../src/store/journal-id.ts'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, obstaclesEverywhere } from '../support/console.ts'
+import { arrive, choose, obstaclesEverywhere } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 import { textOf } from './texts.ts'
 
@@ -11,7 +11,7 @@ import { textOf } from './texts.ts'
 
 t.test('the journal on the page', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture(t)
+  const fixture = await openFixture(t, { config: { timezone: 'Asia/Shanghai' } })
   const { business } = fixture.gateway.sides
 
   t.test('entries are found by the name of an account, and those of the filter are saved as CSV', async t => {
@@ -45,6 +45,20 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [], 'the policy of the page allows it')
   })
 
+  t.test('on the narrowest window of the layout it is no wider than that', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await page.setViewportSize({ width: 320, height: 640 })
+    const user = someone()
+    await business.login(undefined, user, { username: user })
+    await arrive(fixture, visitor, ['sys:journal:page'])
+    for (const language of ['en', 'zh'] as const) {
+      await choose(page, language)
+      await page.locator('.journal-list tbody tr', { hasText: user }).waitFor()
+      t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, language)
+    }
+  })
+
   t.test('beside a filter whose entries are not there stand no pages of the filter before', async t => {
     const visitor = await visit(t)
     const { page } = visitor
@@ -67,9 +81,14 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     await page.click('[data-key=retry]')
     await more.waitFor()
     t.equal(await page.locator('.journal-list tbody tr').count(), 50)
+    await page.route('**/sys/journal/page*', route => route.abort())
     await more.click()
+    await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+    await page.unroute('**/sys/journal/page*')
+    await page.click('[data-key=retry]')
+    await page.locator('.trouble').getByRole('button').waitFor({ state: 'detached' })
+    t.equal(await page.locator('.journal-list tbody tr').count(), 60, 'the older entries that were requested')
     await page.locator('.pages', { hasText: textOf('en', 'all_entries') }).waitFor()
-    t.equal(await page.locator('.journal-list tbody tr').count(), 60)
   })
 
   t.test('an address with seconds in its times is a filter that can be changed', async t => {
@@ -89,6 +108,24 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     await page.locator('.journal-list tbody tr', { hasText: user }).waitFor()
     t.same(visitor.complaints, [])
   })
+
+  t.test(
+    'times with an offset are shown in the time zone of the gateway, and stay when the filter is changed',
+    async t => {
+      const visitor = await visit(t)
+      const { page } = visitor
+      await arrive(fixture, visitor, ['sys:journal:page'])
+      await page.evaluate(() => {
+        location.hash = '#journal?since=2020-01-02T03:04:05.5Z&until=2099-07-02 03:04:05%2B02:00'
+      })
+      await page.waitForSelector('main.journal')
+      await page.fill('#journal-login-id', someone())
+      await page.click('[data-key=apply]')
+      await page.waitForURL(/login_id=/)
+      t.match(page.url(), 'since=2020-01-02+11%3A04%3A05.5&until=2099-07-02+09%3A04%3A05')
+      await page.locator('.journal-list .empty', { hasText: textOf('en', 'no_entries') }).waitFor()
+    },
+  )
 
   t.test(
     'who did something is named by the side of the login id, and a word of the gateway is no login id',

@@ -11,6 +11,7 @@ import {
   confirm,
   keep,
   obstaclesEverywhere,
+  openInTrouble,
   openPage,
   signIn,
 } from '../support/console.ts'
@@ -416,15 +417,9 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
       ['keys', '**/sys/key/page*', '.key-list > *'],
       ['account', '**/b/account/keys', '.own-keys .empty, .own-keys table'],
     ] as const) {
-      await page.route(path, route => route.abort())
-      await openPage(page, name)
-      await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
-      await page.waitForFunction(() => !document.body.innerText.includes('Loading…'))
-      t.same(await obstaclesEverywhere(page, `trouble ${name} of keys`), [])
-      await page.unroute(path)
-      await page.click('.trouble [data-key=retry]')
-      await page.waitForSelector(loaded)
-      t.equal(await page.locator('.trouble:not(:empty)').count(), 0, name)
+      const { obstacles, left } = await openInTrouble(page, { name, path, loaded, step: `trouble ${name} of keys` })
+      t.same(obstacles, [])
+      t.equal(left, 0, name)
     }
   })
 

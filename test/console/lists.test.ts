@@ -2,17 +2,26 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, bring, choose, confirm, obstaclesEverywhere, search } from '../support/console.ts'
-import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { someone } from '../support/gateway-fixture.ts'
+import { openConsole, searchNewUser } from './console-fixture.ts'
+import { textOf } from './texts.ts'
 
 /* Lists of the page: their order, and the end of several sessions at once. */
 
 const PERMISSIONS = ['sys:session:*']
 
+/** What must not look alike. */
+const UNLIKE = [
+  ['nav a[aria-current]', 'nav a:not([aria-current])'],
+  ['.sides [aria-pressed=true]', '.sides [aria-pressed=false]'],
+  ['.ring .swatch.BUSINESS', '.ring .swatch.CONSUMER'],
+]
+
 const names = (page: Page) => page.locator('.user-list tbody .link').allTextContents()
 
 t.test('lists of sessions', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture(t, { config: { session_administration: true } })
+  const fixture = await openConsole(t)
   const { business, consumer } = fixture.gateway.sides
 
   /** Online users of the B side, whose names begin alike. */
@@ -149,6 +158,87 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await page.locator('.own-sessions .cut', { hasText: 'the newest 1,000 sessions' }).waitFor()
     t.equal(await page.locator('.own-sessions tbody tr').count(), 1000)
     t.same(visitor.complaints, [])
+  })
+
+  t.test('the sessions of a user stay when they cannot be loaded again, and can be requested once more', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { user } = await searchNewUser(fixture, visitor, 2)
+    await page.click(`[data-key="user ${user}"]`)
+    const sessions = page.locator('.token-list tbody tr')
+    await sessions.nth(1).waitFor()
+    await page.route('**/sys/session/tokens*', route => route.abort())
+    await sessions.first().getByRole('button', { name: 'End' }).click()
+    await page
+      .locator('dialog', { hasText: textOf('en', 'end_one_title') })
+      .getByRole('button', { name: 'End' })
+      .click()
+    await page.locator('dialog .trouble', { hasText: textOf('en', 'offline') }).waitFor()
+    t.equal(await sessions.count(), 2)
+    t.same(await obstaclesEverywhere(page, 'sessions of a user that were not loaded again'), [])
+    await page.unroute('**/sys/session/tokens*')
+    await page.click('dialog [data-key=retry]')
+    await sessions.nth(1).waitFor({ state: 'detached' })
+    t.equal(await page.locator('dialog .trouble').textContent(), '')
+  })
+
+  t.test('the search waits until an input method has composed a word', async t => {
+    // The clock belongs to the context.
+    const visitor = await visit(t, {})
+    const { page } = visitor
+    await page.clock.install()
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await page.waitForSelector('.user-list table')
+    const searched: (string | null)[] = []
+    page.on('request', request => {
+      const { searchParams } = new URL(request.url())
+      if (searchParams.get('keyword')) searched.push(searchParams.get('keyword'))
+    })
+    await page.focus('#keyword')
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Input.imeSetComposition', { text: 'zhang', selectionStart: 5, selectionEnd: 5 })
+    t.equal(await page.inputValue('#keyword'), 'zhang')
+    await page.clock.runFor(1000)
+    await browser.send('Input.insertText', { text: '张' })
+    await page.clock.runFor(1000)
+    await page.locator('.empty', { hasText: '张' }).waitFor()
+    t.same(searched, ['张'])
+  })
+
+  t.test('a double click does not confirm what its first click asks', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { mark, users, tokens } = await online(1)
+    await arrive(fixture, visitor, PERMISSIONS)
+    await search(page, mark)
+    await page.locator('.users header', { hasText: '1 found' }).waitFor()
+    await page.locator('.user-list tbody').getByRole('button', { name: 'End all' }).click()
+    const button = (await page.locator('dialog [type=submit]').boundingBox())!
+    await page.mouse.move(button.x + 5, button.y + 5)
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+    await page.evaluate(() => fetch('settings.json'))
+    t.equal(await page.locator('dialog').count(), 1, 'the question stays')
+    t.same(await live(tokens), users)
+    await confirm(page)
+    await page.locator('#notice', { hasText: textOf('en', 'ended_all', { user: users[0]! }) }).waitFor()
+    t.same(await live(tokens), [])
+  })
+
+  t.test('where colours are forced, the shown page, the shown side and the sides of a chart can be told', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await page.emulateMedia({ forcedColors: 'active' })
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await page.locator('.ring .swatch.CONSUMER').waitFor()
+    const alike = await page.evaluate(pairs => {
+      const looks = (selector: string) => {
+        const { backgroundColor, borderBottomColor } = getComputedStyle(document.querySelector(selector)!)
+        return `${backgroundColor} ${borderBottomColor}`
+      }
+      return pairs.filter(([one, other]) => looks(one!) === looks(other!))
+    }, UNLIKE)
+    t.same(alike, [])
   })
 
   t.test('without the permission to end sessions, nothing can be selected', async t => {
@@ -288,10 +378,7 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
   t.test('a dialog above another has its own name, and gives the focus back although the list is new', async t => {
     const visitor = await visit(t)
     const { page } = visitor
-    const user = someone()
-    for (let i = 0; i < 2; i++) await business.login(undefined, user, { username: user })
-    await arrive(fixture, visitor, PERMISSIONS)
-    await search(page, user)
+    const { user } = await searchNewUser(fixture, visitor, 2)
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-key'))
     await page.focus(`[data-key="user ${user}"]`)
     await page.keyboard.press('Enter')

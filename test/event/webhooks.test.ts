@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
@@ -71,6 +71,36 @@ t.test('there is a pause behind each failure, also where an event is too old to 
   await until(() => asked().length === 3)
   t.same(asked(), ['1', '2', '3'])
   t.ok(performance.now() - began > 700, 'the shortest pauses are 250 and 500 ms')
+})
+
+t.test('a receiver that answers a little at a time gets the event again when the time limit is over', async t => {
+  const PARTS = {
+    'of the body': 'x',
+    'of informational responses': 'HTTP/1.1 103 Early Hints\r\n\r\n',
+  }
+  for (const [what, part] of Object.entries(PARTS)) {
+    let attempts = 0
+    const receiver = createTcpServer(socket => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        attempts++
+        if (part === 'x') socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
+        const trickle = setInterval(() => socket.write(part), 20)
+        socket.once('close', () => clearInterval(trickle))
+      })
+    })
+    await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => receiver.close())
+    const { port } = receiver.address() as AddressInfo
+    const log = createLog('silent')
+    const warnings = t.capture(log, 'warn')
+    const options = { url: `http://127.0.0.1:${port}`, secret: SECRET, timeout: 1000, give_up_after: 60_000 }
+    const webhooks = await createWebhooks([options], systemClock, log)
+    t.teardown(() => webhooks.close(0))
+    webhooks.publish({ event: 'login', type: 'BUSINESS', login_id: '1' })
+    await until(() => attempts > 1)
+    t.match(warnings()[0]?.args, [{ err: { message: 'no answer within 1000 ms' } }, 'webhook not delivered'], what)
+  }
 })
 
 t.test('a gateway that stops sends its events to a receiver that is back, also within a pause', async t => {

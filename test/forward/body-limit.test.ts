@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
@@ -11,11 +11,8 @@ const LIMIT = 100_000
 
 async function limited(t: Test, options: Parameters<typeof startUpstream>[0] = {}) {
   const backend: Recorder = await startUpstream(options)
-  const fixture = await openForwardFixture({ upstreams: [{ target: backend.url, body_limit: LIMIT }] })
-  t.teardown(async () => {
-    await fixture.close()
-    await backend.close()
-  })
+  t.teardown(() => backend.close())
+  const fixture = await forwardTo(t, backend.url, { body_limit: LIMIT })
   return {
     ...fixture,
     backend,

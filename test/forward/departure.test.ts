@@ -3,8 +3,8 @@ import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { call, callRaw } from '../support/client.ts'
-import { type ForwardFixture, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { call, callRaw, openRawClient } from '../support/client.ts'
+import { type ForwardFixture, forwardTo, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'
 import { type Handler, type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 
@@ -20,11 +20,8 @@ interface Scenario extends ForwardFixture {
 
 async function openScenario(t: Test, handlers: { answer?: Handler; take?: Handler }, timeouts = {}): Promise<Scenario> {
   const backend = await startUpstream(handlers)
-  const fixture = await openForwardFixture({ upstreams: [{ target: backend.url, timeouts }] })
-  t.teardown(async () => {
-    await fixture.close()
-    await backend.close()
-  })
+  t.teardown(() => backend.close())
+  const fixture = await forwardTo(t, backend.url, { timeouts })
   return {
     ...fixture,
     backend,
@@ -130,18 +127,13 @@ t.test('an answer that does not wait for the body reaches the client, whose conn
     },
   })
   const { port } = new URL(url)
-  const socket = connect(Number(port), '127.0.0.1')
-  t.teardown(() => socket.destroy())
-  let heard = ''
-  socket.on('data', chunk => {
-    heard += chunk
-  })
+  const { socket, heard } = openRawClient(t, Number(port))
   const auth = `Authorization: ${TOKEN.consumer}`
   socket.write(`POST ${C} HTTP/1.1\r\nHost: h\r\n${auth}\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(1_000_000)}`)
-  t.ok(await until(() => heard.includes('too much')))
-  t.match(heard, /^HTTP\/1\.1 413 /)
+  t.ok(await until(() => heard().includes('too much')))
+  t.match(heard(), /^HTTP\/1\.1 413 /)
   socket.write(`${'x'.repeat(2_000_000)}GET ${C} HTTP/1.1\r\nHost: h\r\n${auth}\r\n\r\n`)
-  t.ok(await until(() => heard.includes('next')), heard)
+  t.ok(await until(() => heard().includes('next')), heard())
   t.ok(await isQuiet())
   t.equal(backend.requests.length, 2)
 })

@@ -178,3 +178,20 @@ t.test('a body is not waited for whose client has left before it is read', async
   })
   t.match(failures, [ClientLeft])
 })
+
+t.test('a body in pieces of one byte waits in about as much memory as one in large pieces', async t => {
+  const request = Object.assign(new Readable({ read() {} }), { complete: false })
+  const shared = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
+  const body = new ClientBody(request as unknown as IncomingMessage, 1_000_000, shared)
+  const pieces = [...Array.from({ length: 30_000 }, (_, i) => Buffer.of(i % 251)), Buffer.alloc(2000, 'x')]
+  pieces.push(...Array.from({ length: 9000 }, (_, i) => Buffer.of(i % 241)), Buffer.alloc(1000, 'y'))
+  await new Promise<void>((onReady, onFailed) => {
+    body.readFirst({ isAdmitted: () => false, onReady, onFailed })
+    for (const piece of pieces) request.push(piece)
+    request.push(null)
+  })
+  const kept: Buffer[] = []
+  body.start({ onBodyData: chunk => kept.push(chunk), onBodyEnd() {}, onBodyError: error => t.fail(error) })
+  t.ok(Buffer.concat(kept).equals(Buffer.concat(pieces)), 'all of it, in its order')
+  t.ok(kept.length < 20, `in ${kept.length} pieces`)
+})

@@ -157,3 +157,46 @@ t.test('a connection that serves another request meanwhile is not affected', asy
   t.same(calls, ['hold'])
   t.ok(backlog.isEmpty)
 })
+
+/** A response whose client accepts nothing until `drain`, and what was written to it. */
+function unread(parts: Partial<ServerResponse> = {}) {
+  const written: Buffer[] = []
+  const write = (chunk: Buffer): boolean => {
+    written.push(chunk)
+    return false
+  }
+  const response = Object.assign(new EventEmitter(), { write, ...parts })
+  const link = { hold() {}, resume() {}, abort() {} }
+  const memory = new BodyMemory(READ_AHEAD_TOTAL)
+  return { response, written, memory, backlog: new Backlog(response as unknown as ServerResponse, link, memory) }
+}
+
+const pieces = Array.from({ length: 20_000 }, (_, i) => Buffer.of(i % 251))
+
+t.test('small pieces that a client does not accept are written together, in their order', async t => {
+  const { response, written, backlog } = unread()
+  backlog.add(1)
+  for (const piece of pieces) backlog.push(piece)
+  t.ok(written.length < 10, `in ${written.length} writes`)
+  response.emit('drain')
+  t.ok(Buffer.concat(written).equals(Buffer.concat(pieces)), 'all of it, when the client accepts more')
+  t.notOk(backlog.isEmpty, 'the last of it is not accepted')
+  response.emit('drain')
+  t.ok(backlog.isEmpty)
+})
+
+t.test('the last small pieces are written when the upstream has sent everything', async t => {
+  const { written, backlog } = unread()
+  backlog.add(1)
+  for (const piece of [...pieces, Buffer.alloc(5000, 'x'), Buffer.of(1)]) backlog.push(piece)
+  backlog.leave()
+  t.ok(Buffer.concat(written).equals(Buffer.concat([...pieces, Buffer.alloc(5000, 'x'), Buffer.of(1)])))
+})
+
+t.test('nothing is written for a client that has left', async t => {
+  const { written, backlog } = unread({ destroyed: true })
+  backlog.add(1)
+  backlog.push(Buffer.of(1))
+  backlog.leave()
+  t.same(written, [])
+})

@@ -83,13 +83,13 @@ function expected({ method, path, mode, destination, site, accept, purpose, isOf
   if (path === OPEN) return 'upstream'
   if (path === API || purpose !== null) return 'envelope'
   const reads = method === 'GET' || method === 'HEAD'
+  const acceptsPage = ['text/html,*/*;q=0.8', 'TEXT/HTML'].includes(accept ?? '')
   if (mode === null && destination === null && site === null) {
-    const isPage = ['text/html,*/*;q=0.8', 'TEXT/HTML'].includes(accept ?? '') && !isOfScript
-    return !isPage ? 'envelope' : reads ? 'sign-in' : 'page'
+    return !acceptsPage || isOfScript ? 'envelope' : reads ? 'sign-in' : 'page'
   }
   if (mode !== 'navigate') return 'envelope'
   if (FRAMES.includes(destination ?? '')) return 'page'
-  if (destination !== 'document' && destination !== 'empty') return 'envelope'
+  if (destination !== 'document' && !(destination === 'empty' && acceptsPage)) return 'envelope'
   return reads ? 'sign-in' : 'page'
 }
 

@@ -1,6 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { queryObjects } from 'node:v8'
 import t from 'tap'
+import { readWhole } from '../../src/http/server/bodies.ts'
 import { type Answer, call } from '../support/client.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
@@ -188,4 +192,20 @@ t.test('a client that leaves while it sends a login is counted as a refusal, not
     [],
     'and nowhere above',
   )
+})
+
+t.test('a body in pieces of one byte is kept in a few pieces', async t => {
+  const request = Object.assign(new Readable({ read() {} }), { headers: {} })
+  const countBuffers = (): number => queryObjects(Uint8Array, { format: 'count' })
+  const before = countBuffers()
+  const read = new Promise<Buffer>((resolve, reject) =>
+    readWhole(request as unknown as IncomingMessage, 8192, (error, body) =>
+      error === null ? resolve(body) : reject(error),
+    ),
+  )
+  for (let i = 0; i < 8000; i++) request.push(Buffer.alloc(1, 'x'))
+  t.ok(await until(() => request.readableLength === 0))
+  t.ok(countBuffers() < before + 4000, 'most of the pieces are gone')
+  request.push(null)
+  t.equal(String(await read), 'x'.repeat(8000))
 })

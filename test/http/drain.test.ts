@@ -176,6 +176,21 @@ t.test('requests in progress are cut off when the time is over, and WebSockets a
   t.equal(await drained, false, 'it says that a request had not finished')
 })
 
+t.test('a drain that cuts a request off is not over before the request is', async t => {
+  let isClosed = false
+  const { drain, connected } = await openServer(t, (_request, response) => {
+    response.on('close', () => {
+      isClosed = true
+    })
+    response.write('the beginning')
+  })
+  const client = await connected()
+  client.socket.write(ASK)
+  t.ok(await until(() => client.heard.includes('the beginning')))
+  t.equal(await drain(0, GRACE), false)
+  t.equal(isClosed, true)
+})
+
 t.test('a drain in which every request finishes says so', async t => {
   const { drain, connected } = await openServer(
     t,

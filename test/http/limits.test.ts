@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { openRawClient } from '../support/client.ts'
 import { openFixture, startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 
@@ -27,16 +28,11 @@ async function openImpatient(t: Test, timeouts: Record<string, string>, listen: 
     fixture,
     /** What came back until the gateway ended the connection. */
     async say(speak: (socket: Socket) => void): Promise<string> {
-      const socket = connect(Number(port), '127.0.0.1')
-      t.teardown(() => socket.destroy())
-      let heard = ''
-      socket.on('data', chunk => {
-        heard += chunk
-      })
+      const { socket, heard } = openRawClient(t, Number(port))
       const closed = closeOf(socket)
       speak(socket)
       await closed
-      return heard
+      return heard()
     },
   }
 }
@@ -132,17 +128,12 @@ t.test('a stream of events that stays silent is not slow', async t => {
     response.write('data: first\n\n')
     goOn = () => void response.end('data: last\n\n')
   }
-  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')
-  t.teardown(() => socket.destroy())
-  let heard = ''
-  socket.on('data', chunk => {
-    heard += chunk
-  })
+  const { socket, heard } = openRawClient(t, Number(new URL(fixture.url).port))
   socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
-  t.ok(await until(() => heard.includes('first')))
+  t.ok(await until(() => heard().includes('first')))
   await new Promise(resolve => setTimeout(resolve, 2500))
   goOn()
-  t.ok(await until(() => heard.includes('last')))
+  t.ok(await until(() => heard().includes('last')))
 })
 
 t.test('slow bodies do not keep the gateway from its end', async t => {

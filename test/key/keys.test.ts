@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { Refusal } from '../../src/base/refusal.ts'
 import { createKeys, type NewKey } from '../../src/key/keys.ts'
-import { MAX_LIMITS_BYTES, readWanted } from '../../src/key/own-keys.ts'
+import { createOwnKeys, MAX_LIMITS_BYTES, readWanted } from '../../src/key/own-keys.ts'
+import { isValidWith } from '../../src/key/record.ts'
+import type { Session } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { createTestClock } from '../support/clock.ts'
 import { PATIENCE } from '../support/until.ts'
@@ -18,12 +20,12 @@ async function open(t: Test) {
   const store = await openEmbeddedStore(t.testdir(), clock, PATIENCE)
   t.teardown(() => store.close())
   const settings = { users: true, max_per_user: 20, max_age: HOUR, overlap: HOUR }
-  const { credentials } = store
-  const keys = createKeys({ type: 'BUSINESS', credentials, settings, clock, publish: () => undefined })
+  const { credentials, attempts } = store
+  const keys = createKeys({ type: 'BUSINESS', credentials, attempts, settings, clock, publish: () => undefined })
   const owner = (credentialVersion: string, username = 'ann') => ({ id: '7', username, credentialVersion })
   const add = async (version: string) => (await keys.add(owner(version), WANTED, BY, {})).id
   const found = async (id: string, owner = '7') => (await keys.of(owner)).find(key => key.id === id)
-  return { keys, owner, add, found }
+  return { keys, settings, owner, add, found }
 }
 
 t.test('a password that users set themselves keeps the keys that are valid, and those alone', async t => {
@@ -62,6 +64,42 @@ t.test('of changes of a password at the same time any one may be stored', async 
   t.same(new Set((await found(id))?.versions), new Set(['present', 'next 1', 'next 2', 'next 3', 'next 4']))
   for (let i = 0; i < 10; i++) await keys.keptThrough(owner('next 1'), `failed ${i}`, stored(false))
   t.same((await found(id))?.versions, ['next 1', 'failed 6', 'failed 7', 'failed 8', 'failed 9'])
+})
+
+function opened() {
+  let open = (): void => undefined
+  const isOpen = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { isOpen, open }
+}
+
+t.test('a key that is made while its user changes the password is valid with the new one', async t => {
+  const { keys, settings, owner, add, found } = await open(t)
+  const [old, session] = [await add('present'), { record: { user_id: '7' } } as Session]
+  let version = 'present'
+  const prove = async () => ({ ...owner(version), status: 'ACTIVE' as const, passwordHash: '', extra: {} })
+  const own = createOwnKeys({ type: 'BUSINESS', keys, settings, prove, permissions: { lacking: () => [] } })
+  const proof = { current_password: '' }
+  for (const make of [
+    () => own.add(session, { name: 'job', ...proof }, {}),
+    () => own.rotate(session, { id: old, ...proof }, {}),
+  ]) {
+    const [changing, change] = [opened(), opened()]
+    const next = `${version}, changed`
+    const changed = keys.keptThrough(owner(version), next, async () => {
+      changing.open()
+      await change.isOpen
+      version = next
+      return true
+    })
+    await changing.isOpen
+    const made = make()
+    change.open()
+    await changed
+    const key = await found((await made).id)
+    t.ok(isValidWith(key!, version), `it carries ${key?.versions}`)
+  }
 })
 
 t.test('a key in the place of another one is valid with the account of its owner as it is now', async t => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { clockOf } from '../support/clock.ts'
+import { inFullWidth } from '../support/full-width.ts'
 import { reasonOf, refusalOf } from '../support/login-fixture.ts'
 import { PATIENCE } from '../support/until.ts'
 
@@ -26,10 +27,16 @@ async function openCaptchas(folder: string, draw = async (text: string) => text)
   return { time, store, of, captcha: of('BUSINESS') }
 }
 
-t.test('the answer is the text as drawn, in any case and with spaces around it', async t => {
+t.test('the answer is the text as drawn, in any case in full width, and with spaces around it', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
-  for (const write of [(text: string) => text, (text: string) => text.toLowerCase(), (text: string) => ` ${text}\t`]) {
+  const writings = [
+    (text: string) => text,
+    (text: string) => text.toLowerCase(),
+    (text: string) => ` ${text}\t`,
+    (text: string) => `\u3000${inFullWidth(text)}`,
+  ]
+  for (const write of writings) {
     const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
     t.equal(await reasonOf(captcha.verify(captcha_id, write(captcha_base64))), 'granted')
   }

@@ -358,3 +358,45 @@ t.test('the failures of an address are forgotten as soon where the clock is set 
   for (let i = 0; i < 3; i++) t.equal(await fixture.attempt(`name-${i}`, 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
 })
+
+for (const [which, name] of NAMES) {
+  t.test(`a name ${which} stays locked no longer where the clock is set back`, async t => {
+    const fixture = await openLoginFixture()
+    t.teardown(fixture.close)
+    for (let i = 0; i < 5; i++) await fixture.attempt(name, 'wrong')
+    t.equal(await fixture.attempt(name, 'wrong'), 'DISABLED')
+    fixture.time.now -= DAY
+    t.equal(await fixture.side.getDisableTime('id-admin'), -1)
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
+    const { data } = await refusalOf(fixture.login.login(await fixture.credentials(name, PASSWORD)))
+    t.match(data, { disable_time: 300 })
+  })
+}
+
+t.test(
+  'the second of two ids with one name is locked with it also where the clock was set back after its own lock',
+  async t => {
+    const source = sourceOf([account('Ann', { id: 'id-1' }), account('ann', { id: 'id-2' })])
+    const find = source.find
+    let id = 'id-1'
+    const fixture = await openLoginFixture({
+      source: { ...source, find: async name => ({ ...(await find(name))!, id }) },
+    })
+    t.teardown(fixture.close)
+    for (let i = 0; i < 5; i++) await fixture.attempt('ann', 'wrong')
+    fixture.time.now -= DAY
+    id = 'id-2'
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('ann', 'wrong'), 'WRONG_CREDENTIALS')
+    id = 'id-1'
+    t.equal(await fixture.attempt('ann', PASSWORD), 'DISABLED')
+  },
+)
+
+t.test('failures of a name count no longer than their window where the clock is set back', async t => {
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  for (let i = 0; i < 4; i++) await fixture.attempt('admin', 'wrong')
+  fixture.time.now -= DAY
+  for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})

@@ -1,3 +1,4 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readAccounts } from '../../src/account/file/source.ts'
@@ -151,3 +152,34 @@ for (const store of ['embedded', 'redis'] as const) {
     },
   )
 }
+
+t.test('workers that start after the accounts file was removed report that, too', async t => {
+  const gateway = await startSupervised(t)
+  const file = join(gateway.folder, 'config/accounts.yaml')
+  const whole = readFileSync(file, 'utf8')
+  /** What all answers say of the file; `null` while they differ. */
+  const state = async (): Promise<string | null> => {
+    const answers = await Promise.all(
+      Array.from({ length: CONNECTIONS }, () => call(gateway.internal, { path: '/readyz' })),
+    )
+    const states = answers.map(
+      answer => /the accounts file (?:has faults|was removed)/.exec(answer.text)?.[0] ?? 'whole',
+    )
+    return new Set(states).size === 1 ? states[0]! : null
+  }
+  const becomes = (wanted: string) => until(async () => (await state()) === wanted)
+  // Then each worker has read the file.
+  writeFileSync(file, 'accounts: 1\n')
+  t.ok(await becomes('the accounts file has faults'))
+  writeFileSync(file, whole)
+  t.ok(await becomes('whole'))
+
+  rmSync(file)
+  t.ok(await becomes('the accounts file was removed'))
+  const before = gateway.workers()
+  for (const worker of before) process.kill(worker, 'SIGKILL')
+  t.ok(await until(() => gateway.logged('a new worker replaced it').length === before.length))
+  t.ok(await becomes('the accounts file was removed'))
+  writeFileSync(file, whole)
+  t.ok(await becomes('whole'))
+})

@@ -124,7 +124,7 @@ Module._load = function (name, ...rest) {
   )
   const newcomer = newcomerFolder()
   t.teardown(() => newcomer.remove())
-  const gateway = await startGateway(newcomer.folder, { NODE_OPTIONS: `--require ${recorder}` })
+  const gateway = await startGateway(newcomer.folder, { NODE_OPTIONS: `--require "${recorder}"` })
   t.teardown(() => gateway.end('SIGKILL'))
   t.equal((await fetch(`${gateway.url}/api/v1/public/b/sm2/public-key`)).status, 200)
   const loaded = readFileSync(list, 'utf8').split('\n')

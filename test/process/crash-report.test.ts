@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
@@ -54,6 +55,24 @@ t.test('a connection on its way to a worker that dies ends, and does not wait fo
   t.same(answers, [200, 200, 200, 200, 200, 'ECONNRESET'])
 })
 
+t.test(
+  'a worker that is said to replace another serves at the same port, whenever the last of those before it ends',
+  async t => {
+    const gateway = await startSupervised(t)
+    // As its successor starts: before it is ordered to listen, and about when it listens.
+    for (const [index, later] of [0, 100, 250].entries()) {
+      const [first, last] = gateway.workers()
+      process.kill(first!, 'SIGKILL')
+      t.ok(await until(() => gateway.workers().some(pid => pid !== first && pid !== last)))
+      await pause(later)
+      process.kill(last!, 'SIGKILL')
+      t.ok(await until(() => gateway.logged('a new worker replaced it').length === 2 * (index + 1)))
+      t.match(await call(gateway.internal, { path: '/readyz' }), { status: 200 })
+      t.match(await call(gateway.url, { token: gateway.token, path: '/api/v1/c/x' }), { status: 200 })
+    }
+  },
+)
+
 t.test('workers that crash repeatedly are restarted after growing pauses, on the same port', async t => {
   const gateway = await startSupervised(t)
   const pauses = (): number[] => gateway.logged('a worker crashed').map(line => line.again_in_ms)
@@ -97,8 +116,10 @@ t.test('a gateway that cannot start reports this once, and exits', async t => {
 t.test('if the workers of a reload cannot start, the old ones continue', async t => {
   const gateway = await startSupervised(t)
   const before = gateway.workers()
-  renameSync(join(gateway.folder, 'data/sessions.mdb'), join(gateway.folder, 'data/moved'))
-  mkdirSync(join(gateway.folder, 'data/sessions.mdb'))
+  // The folder in which each process keeps a file while it has the store open.
+  const openings = join(gateway.folder, 'data/sessions.mdb-processes')
+  renameSync(openings, join(gateway.folder, 'data/moved'))
+  writeFileSync(openings, '')
   const { code, errors } = await gateway.reload()
   t.equal(code, 1)
   t.match(errors, /^dualgate: not reloaded: the new workers cannot start: /)

@@ -109,7 +109,7 @@ const CRASHES = "process.on('SIGUSR2', () => { throw new Error('a fault of the g
 function crashing(t: Test): Record<string, string> {
   const file = join(t.testdir(), 'crash.cjs')
   writeFileSync(file, CRASHES)
-  return { NODE_OPTIONS: `--require ${file}` }
+  return { NODE_OPTIONS: `--require "${file}"` }
 }
 
 t.test('a crash under load loses no line', async t => {
@@ -174,7 +174,7 @@ async function startUnread(t: Test): Promise<Supervised> {
   const pipe = openNamedPipe(t)
   const file = join(t.testdir(), 'errors.cjs')
   writeFileSync(file, errorsAt(`/proc/${process.pid}/fd/${pipe.writer}`))
-  const gateway = await startSupervised(t, { environment: { NODE_OPTIONS: `--require ${file}` } })
+  const gateway = await startSupervised(t, { environment: { NODE_OPTIONS: `--require "${file}"` } })
   // Workers that end set it to blocking.
   await replaceWorkers(t, gateway)
   for (const text of ['x'.repeat(4096), 'x']) {

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { ask } from '../chaos/ask.ts'
 import { ChaosGateway } from '../chaos/gateway.ts'
+import { type Answer, call } from '../support/client.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 t.test(
   'changes that workers acknowledged are kept when they die together with Redis',
@@ -12,33 +13,24 @@ t.test(
     const gateway = await ChaosGateway.start({ store: { kind: 'redis', timeout: '30s', redis: { url: redis.url } } })
     t.teardown(() => gateway.remove())
     const { url, internal, secret } = gateway.where
-    const operate = async (operation: string, body: unknown) =>
-      (await ask(internal, `/operations/v1/business/${operation}`, { token: secret, body })).body
-    const answered = async <T>(question: () => Promise<T>, isAnswer: (answer: T) => boolean): Promise<T> => {
-      for (;;) {
+    const operate = (operation: string, body: unknown): Promise<Answer> =>
+      call(internal, { method: 'POST', path: `/operations/v1/business/${operation}`, token: secret, body })
+    /** The code of the first answer after the outage. */
+    const codeAfter = (question: () => Promise<Answer>): Promise<number> =>
+      until(async () => {
         const answer = await question().catch(() => null)
-        if (answer !== null && isAnswer(answer)) return answer
-        await new Promise(resolve => setTimeout(resolve, 20))
-      }
-    }
-    const { token } = (await operate('login', { user_id: 'ended' })).data
+        return answer !== null && answer.status !== 503 && answer.json().code
+      })
+    const { token } = (await operate('login', { user_id: 'ended' })).json().data
     // Redis comes back with what it had here, the journal included.
     await redis.cli('SAVE')
-    t.equal((await operate('kickout', { user_id: 'ended' })).code, 200)
-    t.equal((await operate('disable', { user_id: 'bad', seconds: 600 })).code, 200)
+    t.equal((await operate('kickout', { user_id: 'ended' })).json().code, 200)
+    t.equal((await operate('disable', { user_id: 'bad', seconds: 600 })).json().code, 200)
     await redis.kill()
     for (const pid of gateway.workers()) process.kill(pid, 'SIGKILL')
     await redis.restart()
 
-    const request = await answered(
-      () => ask(url, '/api/v1/b/x', { token }),
-      ({ status }) => status !== 503,
-    )
-    t.equal(request.body.code, 401, 'a token that was ended')
-    const login = await answered(
-      () => operate('login', { user_id: 'bad' }),
-      ({ code }) => code < 500,
-    )
-    t.equal(login.code, 403, 'a login id that was disabled')
+    t.equal(await codeAfter(() => call(url, { path: '/api/v1/b/x', token })), 401, 'a token that was ended')
+    t.equal(await codeAfter(() => operate('login', { user_id: 'bad' })), 403, 'a login id that was disabled')
   },
 )

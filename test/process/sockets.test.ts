@@ -9,6 +9,8 @@ import t, { type Test } from 'tap'
 import { listenPrivately } from '../../src/http/server/private-socket.ts'
 import { launch, run } from '../support/command-line.ts'
 import { NPM_START, newcomerFolder, startGateway } from '../support/process.ts'
+import { childrenOf } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 t.jobs = 2
 
@@ -115,6 +117,27 @@ t.test('a data folder whose path is too long for a socket is no fault of init, a
     /^dualgate: the path \S+\/data\/control\.sock is too long for a socket; send SIGHUP to the gateway, or /
   t.match(await run(folder, ['reload']), { code: 1, output: '', errors })
 })
+
+t.test(
+  'a worker that crashes is replaced although the internal socket was removed; a reload names the remedy',
+  async t => {
+    const { folder, remove } = newcomerFolder()
+    t.teardown(remove)
+    const data = shortFolder(t)
+    const socket = join(data, 'internal.sock')
+    const gateway = await startGateway(folder, { WORKERS: '2', DATA: data, INTERNAL__SOCKET: socket })
+    t.teardown(() => gateway.end('SIGKILL'))
+    rmSync(socket)
+    const reload = await run(folder, ['reload', '--config', 'config/gateway.yaml'], { environment: { DATA: data } })
+    t.same(reload, {
+      code: 1,
+      output: '',
+      errors: `dualgate: not reloaded: the socket ${socket} was removed, so no client reaches the internal listener; restart the gateway\n`,
+    })
+    process.kill(childrenOf(gateway.child.pid!)[0]!, 'SIGKILL')
+    t.ok(await until(() => gateway.output().includes('a new worker replaced it')))
+  },
+)
 
 for (const workers of ['1', '2']) {
   t.test(`with ${workers} workers, a start replaces a dead internal socket, and nothing else`, async t => {

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { Agent, get } from 'node:https'
+import { Agent, createServer, get } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
-import { callRaw } from '../support/client.ts'
+import { call, callRaw } from '../support/client.ts'
 import { CHANGING } from '../support/open-lock.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
@@ -119,6 +121,38 @@ t.test('workers that start during a renewal have the new certificate', async t =
   t.ok(await until(() => gateway.logged('the certificate was renewed').length === 1))
   rmSync(changing)
   t.equal(await until(() => nameAt(gateway.url).catch(() => null)), 'two.example')
+})
+
+t.test('workers that start while a file of certificates is changed use it as it was checked', async t => {
+  const { 'tls.crt': cert, 'tls.key': key } = certificateFor('backend.example')
+  const backend = createServer({ cert, key }, (_, response) => void response.end('served'))
+  backend.listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  t.teardown(() => {
+    backend.close()
+    backend.closeAllConnections()
+  })
+  const target = `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  const entry = `{ name: a, match: /api, target: "${target}", tls: { ca: ca.pem, server_name: backend.example } }`
+  const files = { 'config/ca.pem': cert, 'config/upstreams.yaml': `upstreams: [${entry}]\n` }
+  const gateway = await startSupervised(t, { files })
+  const visit = () => call(gateway.url, { token: gateway.token, path: '/api/v1/c/x' })
+  t.equal((await visit()).text, 'served')
+
+  gateway.write('config/ca.pem', 'half of a certi')
+  const before = gateway.workers()
+  for (const worker of before) process.kill(worker, 'SIGKILL')
+  // Nothing listens until the first of the new ones does.
+  t.equal(
+    await until(() =>
+      visit()
+        .then(({ text }) => text === 'served' && text)
+        .catch(() => false as const),
+    ),
+    'served',
+  )
+  t.ok(await until(() => gateway.logged('a new worker replaced it').length === before.length))
+  t.match(await gateway.reload(), { code: 1, errors: /holds no certificate in PEM form/ }, 'a reload reads it again')
 })
 
 t.test('a client can resume its TLS session with every worker', async t => {

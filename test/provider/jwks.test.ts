@@ -6,6 +6,7 @@ import { KEY, openHostile } from './hostile-fixture.ts'
 
 const MINUTE = 60_000
 const HOUR = 3_600_000
+const SECOND_CHANCE = 1000
 const SECOND = await newKey('ES256', 'second')
 const NAMELESS = await newKey('ES256')
 const { kid: _, ...withoutKid } = KEY
@@ -146,10 +147,30 @@ t.test('a withdrawn key ends after an hour', async t => {
 })
 
 t.test('a provider is unavailable as long as its keys were never fetched', async t => {
-  const { hostile, isUnavailable, signIn } = await openHostile(t)
+  const { hostile, clock, isUnavailable, signIn } = await openHostile(t)
   hostile.answers.jwks = failing
   await isUnavailable()
   await isUnavailable()
   hostile.answers = {}
+  clock.time += SECOND_CHANCE
   t.match(await signIn(), { sub: SUBJECT })
+})
+
+t.test('without keys, tokens cause one request a second', async t => {
+  for (const down of ['jwks', 'discovery'] as const) {
+    const { hostile, clock, provider, isUnavailable, refuses } = await openHostile(t)
+    hostile.answers[down] = failing
+    const send = () => isUnavailable(provider.logoutNotice('no token'))
+    for (let i = 0; i < 5; i++) t.match(await send(), /status 503/)
+    t.equal(hostile.count(down), 1, down)
+    clock.time += SECOND_CHANCE - 1
+    await send()
+    t.equal(hostile.count(down), 1, down)
+    clock.time += 1
+    await Promise.all([1, 2, 3, 4].map(send))
+    t.equal(hostile.count(down), 2, down)
+    hostile.answers = {}
+    clock.time += SECOND_CHANCE
+    await refuses('token-form', provider.logoutNotice('no token'))
+  }
 })

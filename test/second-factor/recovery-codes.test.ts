@@ -6,6 +6,7 @@ import {
   newRecoveryCodes,
   readRecoveryCode,
 } from '../../src/second-factor/recovery-codes.ts'
+import { inFullWidth } from '../support/full-width.ts'
 
 t.test('ten codes of 80 random bits, in groups that can be read aloud', async t => {
   const codes = Array.from({ length: 200 }, newRecoveryCodes)
@@ -21,7 +22,13 @@ t.test('ten codes of 80 random bits, in groups that can be read aloud', async t 
 })
 
 t.test('a code is read as people write it', async t => {
-  for (const text of ['7K2M-9QXD-0F41-VW8A', '7k2m 9qxd of41 vw8a', ' 7K2M9QXDOF4LVW8A ', '7K2M-9QXD-0F4i-VW8A']) {
+  for (const text of [
+    '7K2M-9QXD-0F41-VW8A',
+    '7k2m 9qxd of41 vw8a',
+    ' 7K2M9QXDOF4LVW8A ',
+    '7K2M-9QXD-0F4i-VW8A',
+    inFullWidth('7k2m-9QXD-0F41-VW8A'),
+  ]) {
     t.equal(readRecoveryCode(text), '7K2M9QXD0F41VW8A', text)
   }
   for (const text of [

@@ -6,6 +6,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { clockOf } from '../support/clock.ts'
+import { inFullWidth } from '../support/full-width.ts'
 import { account } from '../support/login-fixture.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { PATIENCE } from '../support/until.ts'
@@ -73,6 +74,8 @@ t.test('a code works once, also a neighbour of its step', async t => {
   time.now += 60_000
   const code = codeAt(secret, time.now)
   t.equal(await verify(fixture, ` ${code.slice(0, 3)} ${code.slice(3)} `), 'accepted', 'in two groups, as apps show it')
+  time.now += 60_000
+  t.equal(await verify(fixture, inFullWidth(codeAt(secret, time.now))), 'accepted', 'in full width')
 })
 
 t.test('who is asked, and who must have one, is as the settings say', async t => {
@@ -157,6 +160,22 @@ t.test('guessing does not resume when the lock ends: each further wrong code loc
   t.equal(await verify(fixture, codeAt(secret, time.now)), 'accepted', 'a right code has reset the time')
 })
 
+t.test(
+  'the step stays locked no longer where the clock is set back, and the next wrong code locks it again',
+  async t => {
+    const fixture = await openFactorFixture(t)
+    const { time } = fixture
+    const { secret } = await fixture.enrol()
+    for (let i = 0; i < 5; i++) await verify(fixture, wrongCode(secret, time.now))
+    t.equal(await verify(fixture, wrongCode(secret, time.now)), 'DISABLED')
+    time.now -= 1440 * MINUTE
+    t.equal(await verify(fixture, wrongCode(secret, time.now)), 'WRONG_CODE')
+    t.equal(await verify(fixture, wrongCode(secret, time.now)), 'DISABLED')
+    time.now += 10 * MINUTE
+    t.equal(await verify(fixture, wrongCode(secret, time.now)), 'WRONG_CODE')
+  },
+)
+
 t.test('a recovery code works once, and the session of its user stays', async t => {
   const fixture = await openFactorFixture(t)
   const { factors, find } = fixture
@@ -236,6 +255,9 @@ interface Kind {
   open(t: Test): Promise<Store[]>
 }
 
+/** As that of the fixture: a store says in its time when a window ends. */
+const clock = clockOf(() => Date.UTC(2026, 0, 31, 12))
+
 /** Each opens the store as two workers do. */
 const KINDS: readonly Kind[] = [
   {
@@ -243,7 +265,6 @@ const KINDS: readonly Kind[] = [
     skip: false,
     async open(t) {
       const folder = t.testdir()
-      const clock = clockOf(() => Date.UTC(2026, 0, 31, 12))
       const stores = await Promise.all([
         openEmbeddedStore(folder, clock, PATIENCE),
         openEmbeddedStore(folder, clock, PATIENCE),
@@ -259,12 +280,7 @@ const KINDS: readonly Kind[] = [
       const redis = await startRedis()
       const settings = { kind: 'redis' as const, prefix: 'f', timeout: PATIENCE, redis: { url: redis.url } }
       const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-      const open = () =>
-        openRedisStore(
-          settings as never,
-          clockOf(() => Date.now()),
-          log as never,
-        )
+      const open = () => openRedisStore(settings as never, clock, log as never)
       const stores = await Promise.all([open(), open()])
       t.teardown(async () => {
         await Promise.all(stores.map(store => store.close()))

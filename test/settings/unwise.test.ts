@@ -137,7 +137,8 @@ t.test('secrets that other users of the machine can read are named', async t => 
 })
 
 async function readyWarnings(t: Test, config: Record<string, unknown>, environment = {}): Promise<string[]> {
-  const fixture = await openFixture(t, { config, environment })
+  // The time limit of the other tests is unwise itself.
+  const fixture = await openFixture(t, { config, environment: { STORE__TIMEOUT: '10s', ...environment } })
   return (await call(fixture.internal, { path: '/readyz' })).json().warnings
 }
 

@@ -14,7 +14,7 @@ import { createJwt } from '../../src/token/jwt.ts'
 import { ruleNumbered } from '../support/gate-rules.ts'
 import { PATIENCE } from '../support/until.ts'
 
-/* When the reason of an end is read from the store, and what a session limit does beside the end of all others. */
+/* When the reason of an end is read from the store, and what a session limit does beside the end of all others, and at logins at once. */
 
 const signer = await createSigner({ secret_key: 'fb9e2d3f6a1c4c0e8f7a5b6d7c8e9f00', algorithm: 'HS256' })
 const POLICY = { max_tokens_per_user: 0, per_device: false, auto_renew: 'off', idle_timeout: 'off' } as const
@@ -108,6 +108,25 @@ t.test('a login at the limit ends no session that became the only other one mean
   others = () => side.kickoutOthers(session, {})
   await login()
   t.match(await side.inspect(oldest!), { record: { user_id: 'u' } })
+})
+
+t.test('logins at once of a user at the limit do not read the sessions once for each of them', async t => {
+  let walks = 0
+  const { store, login, side } = await openSide(
+    t,
+    {
+      batches(type, userId) {
+        walks++
+        return store.sessions.batches(type, userId)
+      },
+    },
+    { policy: { ...POLICY, max_tokens_per_user: 2 } },
+  )
+  for (let i = 0; i < 2; i++) await login()
+  const tokens = await Promise.all(Array.from({ length: 20 }, login))
+  t.ok(walks < 10, `${walks} times for 20 logins`)
+  const live = await Promise.all(tokens.map(token => side.inspect(token)))
+  t.equal(live.filter(session => session !== null).length, 2)
 })
 
 t.test('a kickout is published also where the store fails behind the end of some sessions', async t => {

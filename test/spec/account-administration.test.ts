@@ -70,7 +70,9 @@ withEveryStore(
         const added = await post('add', { username, nickname: '新人', roles: ['operator'], permissions: ['a:b'] })
         t.match(added, { success: true, data: { id: /^\d{19}$/, password: /^\S{24,}$/ } })
         const { id, password } = added.data
-        t.same(await detail(id), {
+        const { revision, ...shown } = await detail(id)
+        t.match(revision, /^\S{8,}$/)
+        t.same(shown, {
           id,
           username,
           nickname: '新人',
@@ -268,6 +270,37 @@ withEveryStore(
           t.equal(await isLive(left), false, path)
           t.notMatch(fixture.log.slice(from).join(), /"event":"(account-|second-factor-)/, 'nothing else happened')
         }
+      })
+
+      t.test(`${base}: an edit with a revision does not undo what has changed since`, async t => {
+        const id = await add({ roles: ['operator', 'auditor'] })
+        const { revision } = await detail(id)
+        const refused = { code: 400, success: false, message: 'The account has changed meanwhile: load it again' }
+        const page = await get(`page?keyword=${id}`)
+        t.match(page.data.records, [{ revision }])
+
+        t.match(await post('edit', { id, revision, roles: ['auditor'] }), { success: true })
+        t.match(await post('edit', { id, revision, roles: ['auditor'] }), { success: true }, 'the answer was lost')
+        t.match(await post('edit', { id, revision, roles: ['operator', 'auditor', 'x'], nickname: 'Other' }), refused)
+        t.match(
+          await detail(id),
+          { roles: ['auditor'], nickname: page.data.records[0].nickname },
+          'nothing has changed',
+        )
+        t.match(
+          await post('edit', { id, revision, permissions: ['a'] }),
+          { success: true },
+          'no other has changed these',
+        )
+        t.match(await post('edit', { id, revision: 'x', nickname: 'Other' }), refused)
+
+        const now = (await detail(id)).revision
+        t.not(now, revision)
+        const edits = [1, 2, 3, 4].map(n => post('edit', { id, revision: now, roles: [`role-${n}`] }))
+        const answers = await Promise.all(edits)
+        t.equal(answers.filter(({ success }) => success).length, 1, 'of several at once one has changed it')
+        t.match(await post('edit', { id, revision: null, roles: [] }), { success: true }, 'as without one')
+        t.match(await post('edit', { id, revision: 'x'.repeat(129) }), { code: 400, message: /revision/ })
       })
 
       t.test(`${base}: unknown accounts and invalid fields are refused with 400`, async t => {

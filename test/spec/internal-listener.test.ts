@@ -26,7 +26,7 @@ withEveryStore(t, async (t, fixture) => {
         ...(token !== undefined && { token }),
       })
       t.equal(answer.status, 401)
-      t.match(answer.json(), { code: 401, success: false })
+      t.match(answer.json(), { code: 401, success: false, message: /internal\.secret/ })
     }
     t.equal(
       (await call(fixture.internal, { method: 'POST', path, body: {}, token: fixture.settings.internal.secret }))

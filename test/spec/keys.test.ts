@@ -5,7 +5,7 @@ import { PROFILES } from '../../src/settings/profile.ts'
 import { makeKey } from '../../src/token/key-form.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
-import { addUser, editAccounts, encrypted, HASH, makeOwnKey, PASSWORD } from '../support/keys.ts'
+import { addUser, editAccounts, encrypted, HASH, type MadeKey, makeOwnKey, PASSWORD } from '../support/keys.ts'
 import { hashAtLowestCost } from '../support/login-work.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -242,9 +242,8 @@ withEveryStore(
     t.test('a rotated key lives on for the overlap, does not count, and is rotated once', async t => {
       const { token } = await addUser(fixture)
       const current_password = await encrypted(fixture, PASSWORD)
-      const made = await Promise.all(
-        Array.from({ length: 20 }, () => makeOwnKey(fixture, token, { paths: [BACKEND] }, PASSWORD)),
-      )
+      const made: MadeKey[] = []
+      for (let i = 0; i < 20; i++) made.push(await makeOwnKey(fixture, token, { paths: [BACKEND] }, PASSWORD))
       t.match((await fixture.post(`${KEYS}/add`, { name: 'one more', current_password }, token)).json(), {
         code: 400,
         message: /20/,

@@ -44,7 +44,7 @@ withEveryStore(
       t.equal(shape(await get('/either', NAVIGATION)), '303 /sign-in/b/?to=%2Feither')
       t.equal(shape(await get('/wiki/a', NAVIGATION, 'HEAD')), '303 /sign-in/b/?to=%2Fwiki%2Fa')
       t.equal(shape(await get('/shop/a', NAVIGATION)), '401 application/json', 'a side without cookies')
-      const byWorker = { ...NAVIGATION, 'sec-fetch-dest': 'empty' }
+      const byWorker = { ...NAVIGATION, 'sec-fetch-dest': 'empty', accept: 'text/html,*/*;q=0.8' }
       t.equal(shape(await get('/wiki/a', byWorker)), '303 /sign-in/b/?to=%2Fwiki%2Fa', 'through a service worker')
       const plain = { accept: 'text/html,application/xhtml+xml' }
       t.equal(shape(await get('/wiki/a', plain)), '303 /sign-in/b/?to=%2Fwiki%2Fa', 'over plain HTTP')
@@ -85,6 +85,8 @@ withEveryStore(
         { ...NAVIGATION, 'sec-purpose': 'prefetch;prerender' },
         { ...NAVIGATION, purpose: 'prefetch' },
         { ...NAVIGATION, 'sec-fetch-dest': 'script' },
+        // A link that saves a file.
+        { ...NAVIGATION, 'sec-fetch-dest': 'empty' },
       ]
       for (const headers of programs) {
         const answer = await get('/wiki/a', headers)
@@ -148,9 +150,23 @@ withEveryStore(
         t.notMatch(text, /<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/)
       }
       t.equal((await get('/sign-in/b/', {})).headers['referrer-policy'], 'no-referrer')
-      for (const path of ['/sign-in/c/', '/sign-out/c', '/sign-in/', '/sign-in/logo', '/sign-in/files/main.js']) {
+      for (const path of [
+        '/sign-in/c/',
+        '/sign-in/c',
+        '/sign-out/c',
+        '/sign-in/',
+        '/sign-in/logo',
+        '/sign-in/files/main.js',
+      ]) {
         t.equal((await get(path, {})).status, 404, path)
       }
+    })
+
+    t.test('the address of the sign-in without its last slash leads there, with what it says', async t => {
+      const from = `${fixture.url}/sign-in/b?to=%2Fwiki%2F&x=//evil.example`
+      const { status, headers } = await get('/sign-in/b?to=%2Fwiki%2F&x=//evil.example', {})
+      t.equal(status, 302)
+      t.equal(new URL(headers.location!, from).href, `${fixture.url}/sign-in/b/?to=%2Fwiki%2F&x=//evil.example`)
     })
 
     t.test(
@@ -236,7 +252,7 @@ t.test('a logo is served with its type', async t => {
 
 t.test('without browser sessions no path of the sign-in is served', async t => {
   const fixture = await openFixture(t)
-  for (const path of ['/sign-in/b/', '/sign-out/b', '/sign-in/files/sign-in.js', '/sign-in/b/session'])
+  for (const path of ['/sign-in/b/', '/sign-in/b', '/sign-out/b', '/sign-in/files/sign-in.js', '/sign-in/b/session'])
     t.equal((await fixture.get(path)).status, 404, path)
   t.notMatch((await fixture.get('/console/settings.json')).json(), { keeps_cookie: true })
 })

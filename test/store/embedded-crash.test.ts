@@ -12,8 +12,8 @@ const WORKERS = 4
 /** A worker is killed after at most so many lines: the time that they take depends on the disk. */
 const LINES = 120
 /**
- * Milliseconds. A worker that dies when the dead owner of the file's lock has just woken it takes this wake-up with it, and
- * another one that waits sleeps on.
+ * Milliseconds without a word of any worker. One that dies when the dead owner of the file's lock has just woken it takes this
+ * wake-up with it, and another one that waits sleeps on.
  */
 const STUCK = 20_000
 
@@ -76,6 +76,7 @@ async function killWorkers(task: string, folder: string, round: number, seen: { 
       const lines: string[] = []
       for (const last = 1 + random() * LINES; lines.length < last && !worker.process.killed; ) {
         lines.push(...(await worker.nextSaid()))
+        stuck.refresh()
       }
       worker.process.kill('SIGKILL')
       if ((await worker.ended) === 'SIGKILL') seen.killed++

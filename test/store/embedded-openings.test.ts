@@ -5,6 +5,7 @@ import fs, {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -231,6 +232,25 @@ await t.test('a process that stood still while another container opened the file
   const change = startChange(openLock)
   await t.rejects(change.ended, { cause: { message: /another container has opened the store/ } })
   t.notOk(change.seen.begun)
+})
+
+await t.test('a process changes nothing in a file that is no longer in its place', async t => {
+  const { path } = foldersOf(t.testdir())
+  writeFileSync(path, '')
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  const message = /was moved, removed or replaced while it was open; put it back/
+  const change = () =>
+    openLock.change(
+      async () => 'changed',
+      () => false,
+    )
+  renameSync(path, `${path}-moved`)
+  await t.rejects(change(), { cause: { message } })
+  writeFileSync(path, '')
+  await t.rejects(change(), { cause: { message } })
+  renameSync(`${path}-moved`, path)
+  t.equal(await change(), 'changed')
 })
 
 await t.test('a process is known by its number and its start', async t => {

@@ -98,6 +98,51 @@ t.test(
   },
 )
 
+/** What of a succession is there when its gateway dies: at which step, and the state of the record of the next one. */
+const DEAD: [string, { isInList: boolean; next: 'p' | 'l' | null }][] = [
+  ['before the list', { isInList: false, next: 'p' }],
+  ['in the list', { isInList: true, next: 'p' }],
+  ['in the list, long ago', { isInList: true, next: null }],
+  ['before the end of the old one', { isInList: true, next: 'l' }],
+]
+
+t.test(
+  'a credential can be succeeded, and lives as long as before, when a gateway has died at it',
+  { skip: withoutRedis },
+  async t => {
+    for (const [name, { isInList, next }] of DEAD) {
+      const { server, store } = await fixture(t, PATIENCE)
+      const { credentials } = store
+      const old = await added({ store, clock }, '1', 10 * MINUTE)
+      await added({ store, clock })
+      const key = `svc:auth:BUSINESS:key:${old.id}`
+      const record = await server.cli('GET', key)
+      const dead = next === null ? null : record.replace(/^l/, next)
+      if (dead !== null) await server.cli('SET', 'svc:auth:BUSINESS:key:dead', dead, 'PX', String(MINUTE))
+      await server.cli('SET', key, record.replace(/}$/, ',"by":"dead"}'), 'KEEPTTL')
+      if (isInList) {
+        await server.cli('ZREM', OWNERS_LIST, `+${old.id}`)
+        const end = String(old.expiresAt)
+        await server.cli('ZADD', OWNERS_LIST, end, `-${old.id}`, end, '+dead')
+      }
+      t.match(
+        (await credentials.of('BUSINESS', '1')).find(({ id }) => id === old.id),
+        { isSucceeded: false },
+        name,
+      )
+      t.ok((await leftOf(server, key)) > 9 * MINUTE, name)
+      t.equal(await credentials.add('BUSINESS', credential({ clock }), 2), false, 'no place is free')
+      const until = clock.now() + MINUTE
+      const after = credential({ clock }, '1', 20 * MINUTE)
+      t.equal(await credentials.succeed('BUSINESS', '1', old.id, after, until), true, name)
+      t.equal(await credentials.find('BUSINESS', 'dead'), null, name)
+      t.ok((await leftOf(server, key)) <= MINUTE, 'the old one ends now')
+      t.equal((await credentials.of('BUSINESS', '1')).length, 3, name)
+      t.equal(await credentials.add('BUSINESS', credential({ clock }), 2), false, name)
+    }
+  },
+)
+
 t.test('a Redis that is full stores no credential, and ends those that it has', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t, PATIENCE)
   const { credentials } = store

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Redis } from 'ioredis'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { freePort } from '../support/ports.ts'
@@ -117,13 +117,48 @@ t.test('a read-only Redis is unavailable for changes', { skip: withoutRedisServe
   t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
 })
 
+/** A server and a store on it that warns of nothing. */
+async function withoutWarnings(t: Test) {
+  const trial = await fixture(t)
+  await trial.server.cli('CONFIG', 'SET', 'appendonly', 'yes')
+  t.strictSame(await trial.store.warnings(), [])
+  return trial
+}
+
 t.test('a Redis that may evict sessions and disables is reported', { skip: withoutRedisServer }, async t => {
-  const { server, store } = await fixture(t)
-  await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
-  t.strictSame(await store.warnings(), [])
+  const { server, store } = await withoutWarnings(t)
   await server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
   t.match(await store.warnings(), [/evicts keys \(maxmemory-policy volatile-lru\).*use noeviction/])
 })
+
+t.test(
+  'a Redis that refuses changes, while it answers questions, is reported',
+  { skip: withoutRedisServer },
+  async t => {
+    const { server, store } = await withoutWarnings(t)
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1')
+    t.equal(await outcomeOf(() => login(store)), UNAVAILABLE)
+    t.match(await store.warnings(), [/used its maxmemory, so logins and disables are refused; raise it/])
+    await server.cli('CONFIG', 'SET', 'maxmemory', '0')
+    t.strictSame(await store.warnings(), [])
+    await server.cli('REPLICAOF', '127.0.0.1', '1')
+    // Its connections may be made anew.
+    const isReported = (warnings: string[]) =>
+      warnings.some(warning => /is a replica, .*; name its master/.test(warning))
+    t.ok(await until(async () => isReported(await store.warnings())))
+  },
+)
+
+t.test(
+  'evictions are reported without the right to read the configuration of Redis',
+  { skip: withoutRedisServer },
+  async t => {
+    const { server, store } = await withoutWarnings(t)
+    await server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
+    await server.cli('ACL', 'SETUSER', 'default', '-config')
+    t.match(await store.warnings(), [/evicts keys \(maxmemory-policy volatile-lru\)/])
+  },
+)
 
 t.test('a Redis that may restore ended sessions after a crash is reported', { skip: withoutRedisServer }, async t => {
   const { server, store } = await fixture(t)
@@ -249,3 +284,24 @@ t.test('no error and no line of the log contains a token', { skip: withoutRedis 
     [],
   )
 })
+
+for (const [where, seconds, expected] of [
+  [
+    'ahead',
+    -360,
+    /clock of Redis is \d{3} s ahead of that of the gateway.*disables end as much too early; set the clocks/,
+  ],
+  [
+    'behind',
+    360,
+    /clock of Redis is \d{3} s behind that of the gateway.*disables end as much too late; set the clocks/,
+  ],
+] as const) {
+  t.test(`a Redis whose clock is ${where} is reported`, { skip: withoutRedisServer }, async t => {
+    const { server } = await withoutWarnings(t)
+    const clock = { ...systemClock, now: () => systemClock.now() + seconds * 1000 }
+    const store = await openConnected({ url: server.url }, PATIENCE, clock)
+    t.teardown(() => store.close())
+    t.match(await store.warnings(), [expected])
+  })
+}

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/base/clock.ts'
+import { DAY, systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
 import { PATIENCE } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
@@ -26,6 +26,31 @@ t.test('a session that one gateway ends is refused by another', { skip: withoutR
   }
   t.equal(stale, 0)
 })
+
+for (const [where, apart] of [
+  ['behind', -DAY],
+  ['ahead', DAY],
+] as const) {
+  const name = `captchas, tickets and locks last as long as they are to where the clock of the gateway is a day ${where}`
+  t.test(name, { skip: withoutRedis }, async t => {
+    const { server } = await fixture(t, PATIENCE)
+    const clock = { ...systemClock, now: () => systemClock.now() + apart }
+    const store = await openConnected({ url: server.url }, PATIENCE, clock)
+    t.teardown(() => store.close())
+    const until = clock.now() + MINUTE
+    await store.captchas.put('BUSINESS', 'id', 'text', until)
+    t.equal(await store.captchas.outstanding('BUSINESS'), 1)
+    await store.tickets.put('BUSINESS', 'id', 'text', until)
+    await store.attempts.set('locked', 60, until)
+    for (const key of (await server.cli('KEYS', 'svc:auth:*'))
+      .split('\n')
+      .filter(key => /captcha|ticket|locked/.test(key)))
+      about(t, await ttl(server, key), 60, key)
+    t.equal(await store.captchas.take('BUSINESS', 'id'), 'text')
+    t.equal(await store.tickets.take('BUSINESS', 'id'), 'text')
+    t.equal((await store.attempts.read('locked'))?.count, 60)
+  })
+}
 
 t.test('the stored data is as specified, with its keys and lifetimes', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t, PATIENCE)

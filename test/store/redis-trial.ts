@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { within } from '../../src/base/deadline.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
@@ -19,16 +19,21 @@ const HANGS = TIMEOUT + 30_000
 export const reported: string[] = []
 const log = pino({ level: 'trace' }, { write: line => void reported.push(line) })
 
-export function open(redis: NonNullable<Settings['store']['redis']>, timeout = TIMEOUT): Promise<RedisStore> {
-  return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout, redis }, systemClock, log)
+export function open(
+  redis: NonNullable<Settings['store']['redis']>,
+  timeout = TIMEOUT,
+  clock: Clock = systemClock,
+): Promise<RedisStore> {
+  return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout, redis }, clock, log)
 }
 
 /** The same, once Redis answers: a store opens without it, and a busy machine connects later. */
 export async function openConnected(
   redis: NonNullable<Settings['store']['redis']>,
   timeout = TIMEOUT,
+  clock: Clock = systemClock,
 ): Promise<RedisStore> {
-  const store = await open(redis, timeout)
+  const store = await open(redis, timeout, clock)
   await until(() => outcomeOf(() => store.ping().then(() => true)).then(outcome => outcome !== UNAVAILABLE))
   return store
 }

@@ -49,6 +49,8 @@ export interface Outcome {
    * between the look and the request.
    */
   latenessOfLook: number[]
+  /** When that look was: sessions that one stall of Redis has kept alive share it. */
+  looks: number[]
   /** Requests that Redis itself answered with a session, asked after its end was acknowledged. */
   revived: number
   /** The longest time that the machine took the processor away from this busy process, and so perhaps from Redis. */
@@ -62,7 +64,15 @@ const HOPELESS = 2000
 const SECOND_LOOK = 0.2
 
 export async function interleave(actors: Actors, count: number): Promise<Outcome> {
-  const outcome: Outcome = { interleavings: 0, remembered: 0, lateness: [], latenessOfLook: [], revived: 0, stolen: 0 }
+  const outcome: Outcome = {
+    interleavings: 0,
+    remembered: 0,
+    lateness: [],
+    latenessOfLook: [],
+    looks: [],
+    revived: 0,
+    stolen: 0,
+  }
   const turns = new Turns()
   let started = 0
   const lane = async (): Promise<void> => {
@@ -160,4 +170,5 @@ async function oneSession({ serving, create, end }: Actors, turns: Turns, outcom
   outcome.remembered++
   outcome.lateness.push(lastServed - endedAt)
   outcome.latenessOfLook.push(lastLook - endedAt)
+  outcome.looks.push(lastLook)
 }

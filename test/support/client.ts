@@ -1,6 +1,7 @@
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import type { Test } from 'tap'
 import { PATIENCE } from './until.ts'
 
 export interface Answer {
@@ -60,6 +61,17 @@ export function call(base: string, { method = 'GET', path, token, headers = {}, 
 /** Whether a refusal says the token, or the secret, that it was asked with: nothing short, which could be any word. */
 const repeats = (text: string, token = ''): boolean =>
   token.length > 12 && text.includes('"success":false') && text.includes(token)
+
+/** A connection on which the test writes as it likes, and all that it heard. It ends with the test. */
+export function openRawClient(t: Test, port: number, options = {}): { socket: Socket; heard(): string } {
+  const socket = connect({ port, host: '127.0.0.1', ...options })
+  t.teardown(() => socket.destroy())
+  let heard = ''
+  socket.on('data', chunk => {
+    heard += chunk
+  })
+  return { socket, heard: () => heard }
+}
 
 /** Sends bytes as they are and answers everything that came back until the other end closed, or `wait` ms passed. */
 export function callRaw(base: string, bytes: string | Buffer, wait = PATIENCE): Promise<string> {

@@ -1,21 +1,30 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from './image.ts'
 import { ROOT } from './root.ts'
 
 /* What a newcomer has: a clone of the repository, and a shell in it. */
 
-/** A folder `dualgate` with every file that the repository holds, as it is now, and nothing that was built or installed. */
+/**
+ * A folder `dualgate` with every file that the repository holds, as it is now, and nothing that was built or installed. Git is not
+ * needed: this folder may be a downloaded archive.
+ */
 export function freshClone(t: Pick<Test, 'teardown'>): string {
   const folder = join(temporaryFolder(t, 'clone'), 'dualgate')
-  mkdirSync(folder)
-  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
-  const files = execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).split('\0')
-  for (const file of files)
-    if (file !== '' && existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(folder, file))
+  const isLeftOut = patternOf(['.git/', ...readFileSync(join(ROOT, '.gitignore'), 'utf8').trim().split('\n')])
+  cpSync(ROOT, folder, { recursive: true, filter: path => !isLeftOut.test(relative(ROOT, path)) })
   return folder
+}
+
+/** Patterns of `.gitignore` as one: of paths from the root, or of names at any depth. */
+function patternOf(lines: readonly string[]): RegExp {
+  const each = lines.map(line => {
+    const text = line.replace(/\/$/, '').replace(/[.+]/g, '\\$&').replaceAll('*', '[^/]*')
+    return text.includes('/') ? `^${text}$` : `(?:^|/)${text}$`
+  })
+  return new RegExp(each.join('|'))
 }
 
 /** A gateway that commands of a document have started. */

@@ -5,11 +5,14 @@ import { ADMIN, type Fixture, someone } from './gateway-fixture.ts'
 
 /* What users do at the page for administrators. */
 
-/** Reads the picture as a person would: the answer comes out of the gateway's own store. */
+/**
+ * Reads the picture as a person would: the answer comes out of the gateway's own store. What `load` makes the page request counts,
+ * for the picture of an earlier form may arrive meanwhile.
+ */
 export async function solve(fixture: Fixture, page: Page, load: () => Promise<unknown>): Promise<void> {
-  const response = page.waitForResponse(/\/public\/b\/captcha/)
+  const request = page.waitForRequest(/\/public\/b\/captcha/)
   await load()
-  const { data } = await (await response).json()
+  const { data } = await (await (await request).response())!.json()
   const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
   await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, fixture.now() + 60_000)
   // Before it shows the picture, the page does not know which one is answered.
@@ -192,6 +195,26 @@ export async function bring(fixture: Fixture, { page }: Visitor, token: string):
   await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
   await page.goto(`${fixture.url}/console/`)
   await page.waitForSelector('.chrome')
+}
+
+/**
+ * Opens a page of which a part cannot be loaded, until it says so and shows nothing as loading, and has it loaded on request. What
+ * users stumble over meanwhile, and the troubles that are left.
+ */
+export async function openInTrouble(
+  page: Page,
+  { name, path, loaded, step }: { name: string; path: string; loaded: string; step: string },
+): Promise<{ obstacles: string[]; left: number }> {
+  await page.route(path, route => route.abort())
+  await openPage(page, name)
+  await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+  // What the same page loads from other paths may still be on its way.
+  await page.waitForFunction(() => !document.body.innerText.includes('Loading…'))
+  const obstacles = await obstaclesEverywhere(page, step)
+  await page.unroute(path)
+  await page.click('.trouble [data-key=retry]')
+  await page.waitForSelector(loaded)
+  return { obstacles, left: await page.locator('.trouble:not(:empty)').count() }
 }
 
 /** What a list of the B side shows of itself when that of the C side, whose calls these are, cannot be loaded. */

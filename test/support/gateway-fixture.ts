@@ -110,7 +110,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     internal: { port: 0 },
     data: join(folder, 'data'),
     // A busy machine may take longer than the shipped second.
-    store: { timeout: '10s', ...(redis !== null && { kind: 'redis', redis: { url: redis.url } }) },
+    store: { timeout: '60s', ...(redis !== null && { kind: 'redis', redis: { url: redis.url } }) },
     upstreams: [...(options.upstreams ?? []), { name: 'recorder', match: '/api', target: upstream.url }],
     ...config,
     login: { rate_limit: 'off', ...config.login },

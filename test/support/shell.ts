@@ -34,20 +34,22 @@ interface Shell {
 export const ANSWERS = '.answers'
 
 const MAIN = join(ROOT, 'dist/main.js')
+/** The command, in a shell. The path of this folder may contain blanks. */
+const DUALGATE = `'${process.execPath}' '${MAIN}'`
 
 /** What a user has typed before: the command on the path, and the addresses of this gateway in place of the shipped ones. */
 export function openShell(gateway: Place, script: string, replace: Record<string, string> = {}): Shell {
   const places: Record<string, string> = {
     'http://localhost:8080': gateway.url,
     'http://localhost:8081': gateway.internal,
-    'npx dualgate': `${process.execPath} ${MAIN}`,
+    'npx dualgate': DUALGATE,
     // The command reads the port of the internal listener from the settings.
     'dualgate explain --live': `INTERNAL__PORT=${new URL(gateway.internal).port} dualgate explain --live`,
     ...replace,
   }
   const commands = Object.entries(places).reduce((text, [from, to]) => text.replaceAll(from, to), script)
   const prelude = [
-    `dualgate() { ${process.execPath} ${MAIN} "$@"; }`,
+    `dualgate() { ${DUALGATE} "$@"; }`,
     `curl() { command curl "$@" | tee -a "$HOME/${ANSWERS}"; }`,
   ].join('\n')
   const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', `${prelude}\n${commands}`], {

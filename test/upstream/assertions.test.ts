@@ -61,6 +61,8 @@ t.test('a clock that was set back does not keep an assertion', async t => {
   await assertions.of(SESSION)
   clock.setBack = 3_600_000
   t.equal(await assertions.of(SESSION), 'signed 2')
+  clock.setBack += 10_000
+  t.equal(await assertions.of(SESSION), 'signed 3', 'a service with the same time would not accept the other yet')
 })
 
 t.test('one that could not be signed is not kept', async t => {

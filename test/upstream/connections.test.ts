@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/base/clock.ts'
-import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
+import type { HttpTarget, TargetOptions } from '../../src/upstream/targets.ts'
 import { Connections } from '../../src/upstream/wire/connections.ts'
 import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'
 import { UnwritableRequest } from '../../src/upstream/wire/write-request-head.ts'
 import { freePort } from '../support/ports.ts'
 import { PATIENCE, until } from '../support/until.ts'
 import { type RawUpstream, startRawUpstream } from '../support/upstream.ts'
+import { openTarget } from './target-fixture.ts'
 
 /* Which connections there are, when they are used again, and what is written on them. */
 
@@ -21,18 +21,9 @@ async function open(
   connections: Partial<TargetOptions['connections']> = {},
 ) {
   const upstream: RawUpstream = await startRawUpstream(speak)
-  const target = new HttpTarget(upstream.url, {
-    timeouts: { connect: PATIENCE, response: PATIENCE },
-    connections: { limit: 100, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000, ...connections },
-    ejection: null,
-    tls: {},
-    clock: systemClock,
-    report() {},
-  })
-  t.teardown(() => {
-    target.close()
-    return upstream.close()
-  })
+  // Behind the target: the last that is opened is the first that is closed.
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url, connections)
   return { upstream, target, ask: (request: UpstreamRequest = GET) => ask(target, request) }
 }
 
@@ -215,15 +206,7 @@ t.test('requests to a target that has been closed end at once', async t => {
 })
 
 t.test('connections that are refused leave nothing behind', async t => {
-  const target = new HttpTarget(`http://127.0.0.1:${await freePort()}`, {
-    timeouts: { connect: PATIENCE, response: PATIENCE },
-    connections: { limit: 2, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000 },
-    ejection: null,
-    tls: {},
-    clock: systemClock,
-    report() {},
-  })
-  t.teardown(() => target.close())
+  const target = openTarget(t, `http://127.0.0.1:${await freePort()}`, { limit: 2 })
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => ask(target, GET)))
   t.ok(outcomes.every(outcome => outcome instanceof Error && !/queue|free/.test(outcome.message)))
   t.equal(target.open, 0)

@@ -189,13 +189,25 @@ t.test('a trailer section brings nothing that was decided with the head', async 
   ])
 })
 
-t.test('a personal answer is private, unless upstream or settings say something else about caches', async t => {
+t.test('a personal answer is private, unless upstream or settings say what shared caches may do with it', async t => {
   t.same(received([['X', '1']], { isPersonal: true }), [
     ['X', '1'],
     ['Cache-Control', 'private'],
   ])
   const said: Headers = [['cache-control', 'public, max-age=60']]
   t.same(received(said, { isPersonal: true }), said)
+  for (const shared of ['max-age=60, s-maxage=5', 'Private', 'no-store', 'no-cache, no-store']) {
+    const decided: Headers = [['cache-control', shared]]
+    t.same(received(decided, { isPersonal: true }), decided, shared)
+  }
+  // What a cache does with an answer to `Authorization` it cannot do with one to a cookie: it does not know that it has to.
+  for (const unaware of ['max-age=60', 'max-age=60, must-revalidate', 'no-cache', 'private="X-A", max-age=60']) {
+    const kept = received([['Cache-Control', unaware]], { isPersonal: true })
+    t.same(kept, [
+      ['Cache-Control', unaware],
+      ['Cache-Control', 'private'],
+    ])
+  }
   const set = createEdits({ set: { 'Cache-Control': 'public, max-age=60' }, remove: [] })
   t.same(received([['X', '1']], { isPersonal: true, edits: set }), [
     ['X', '1'],

@@ -1,9 +1,21 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { MalformedResponse } from '../../src/upstream/wire/read-response-head.ts'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 import { fc } from '../support/random.ts'
 
 /* Bytes of a connection on the one side, the calls of a receiver on the other; invalid HTTP/1.1 is a fault. */
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+/** Bytes of buffers that are in use. The memory of those that are not is given back by the time of the next collection. */
+function usedByBuffers(): number {
+  collectGarbage()
+  collectGarbage()
+  return process.memoryUsage().arrayBuffers
+}
 
 interface Outcome {
   heads: [status: number, headers: string[]][]
@@ -248,4 +260,43 @@ t.test('a receiver that ends its request gets no more calls', async t => {
   reader.begin({ ...receiver, onHeaders() {}, onData: leave('data') }, 'GET')
   reader.read(bytes)
   t.same(told, ['head', 'data'])
+})
+
+t.test('a head and trailers that arrive in packets of one byte are searched once', async t => {
+  const LONG = 5000
+  const head = `${OK}A: ${'a'.repeat(LONG)}\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const trailers = `B: ${'b'.repeat(LONG)}\r\n\r\n`
+  const texts = t.capture(Buffer.prototype, 'toString', Buffer.prototype.toString)
+  const searches = t.capture(Buffer.prototype, 'indexOf', Buffer.prototype.indexOf)
+  const outcome = read([...`${head}0\r\n${trailers}`])
+  const made = texts().map(result => ('returned' in result ? String(result.returned).length : 0))
+  const searched = searches().map(({ receiver, args }) => (receiver as Buffer).length - Number(args[1]))
+  texts.restore()
+  searches.restore()
+  t.equal(outcome.trailers?.[1]?.length, LONG)
+  const sum = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0)
+  const bytes = head.length + trailers.length
+  t.ok(sum(made) < 20 * bytes, `${sum(made)} bytes as text, of ${bytes}`)
+  t.ok(sum(searched) < 20 * bytes, `${sum(searched)} bytes searched, of ${bytes}`)
+})
+
+t.test('of a packet that ends within a line only this line is kept in memory', async t => {
+  const COUNT = 100
+  const PACKET = 65_536
+  const readers: ResponseReader[] = []
+  const receiver = { onConnect() {}, onHeaders() {}, onData() {}, onAwait() {}, onComplete() {}, onError() {} }
+  const readPacket = (): void => {
+    const head = `${OK}Transfer-Encoding: chunked\r\n\r\nf000\r\n`
+    const packet = Buffer.allocUnsafeSlow(PACKET)
+    const length = packet.write(`${head}${'x'.repeat(0xf000)}\r\n1;begun`)
+    const reader = new ResponseReader()
+    reader.begin(receiver, 'GET')
+    reader.read(packet.subarray(0, length))
+    readers.push(reader)
+  }
+  const before = usedByBuffers()
+  for (let i = 0; i < COUNT; i++) readPacket()
+  const kept = usedByBuffers() - before
+  t.ok(readers.every(reader => !reader.isOver))
+  t.ok(kept < (COUNT * PACKET) / 20, `${kept} bytes for ${COUNT} readers`)
 })

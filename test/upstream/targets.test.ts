@@ -1,26 +1,13 @@
-import t, { type Test } from 'tap'
-import { systemClock } from '../../src/base/clock.ts'
-import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
+import t from 'tap'
+import type { HttpTarget } from '../../src/upstream/targets.ts'
 import { isTimeout } from '../../src/upstream/wire/connection-faults.ts'
 import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'
 import { freePort } from '../support/ports.ts'
-import { PATIENCE, until } from '../support/until.ts'
+import { until } from '../support/until.ts'
 import { startRawUpstream, startUpstream } from '../support/upstream.ts'
+import { openTarget } from './target-fixture.ts'
 
 const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
-
-function openTarget(t: Test, url: string, connections: Partial<TargetOptions['connections']> = {}): HttpTarget {
-  const target = new HttpTarget(url, {
-    timeouts: { connect: PATIENCE, response: PATIENCE },
-    connections: { limit: 100, queue: 100, wait: PATIENCE, idle: 60_000, lifetime: 60_000, ...connections },
-    ejection: null,
-    tls: {},
-    clock: systemClock,
-    report() {},
-  })
-  t.teardown(() => target.close())
-  return target
-}
 
 /** A receiver that ignores everything; a test overrides the calls that it checks. */
 const receiver = (parts: Partial<Receiver>): Receiver => ({

@@ -183,6 +183,29 @@ t.test('an answer other than 101 is forwarded to the client', async t => {
   t.equal(long.refused?.body.length, body.length)
 })
 
+t.test('an answer other than 101 that the upstream breaks off never looks complete', async t => {
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  const token = await login()
+  const breaks: Record<string, (socket: Socket) => void> = {
+    'a reset, where the end of the connection would be the end of the body': socket => socket.resetAndDestroy(),
+    'an end before the end of the chunks': socket => socket.destroy(),
+  }
+  for (const [what, breakOff] of Object.entries(breaks)) {
+    let asked: Socket | null = null
+    const chunked = what.includes('chunks') ? 'Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n' : '\r\nshort'
+    upstream.refuse = (_request, socket) => {
+      asked = socket
+      socket.write(`HTTP/1.1 503 Busy\r\n${chunked}`)
+      return true
+    }
+    const { text, isClosed } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
+    t.ok(await until(() => text().includes('short')), what)
+    breakOff(asked!)
+    t.ok(await until(isClosed))
+    t.match(text(), /^HTTP\/1\.1 503 .*\r\n5\r\nshort\r\n$/s, what)
+  }
+})
+
 t.test('an upstream that does not speak the protocol is a bad gateway', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()

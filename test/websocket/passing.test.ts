@@ -129,6 +129,25 @@ t.test('a lost client connection ends the upstream’s WebSocket', async t => {
   t.match(await closingOf(upstream.ends[0]!), { code: 1006 })
 })
 
+t.test('a client that leaves without a close frame is not logged as a failure of the upstream', async t => {
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  const token = await login()
+  const closings = () => fixture.log.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'websocket closed')
+  const left = await openEnd(t, fixture.url, { token })
+  left.socket.end()
+  t.match(await closingOf(upstream.ends[0]!), { code: 1006 })
+  t.ok(await until(() => closings().length === 1))
+  t.notOk('code' in closings()[0], 'the upstream only followed')
+  upstream.refuse = (request, socket) => {
+    socket.resume().on('end', () => socket.end(Buffer.from([0x81, 50, 0x68])))
+    return accept(request, socket)
+  }
+  const other = await openEnd(t, fixture.url, { token })
+  other.socket.end()
+  t.ok(await until(() => closings().length === 2))
+  t.notOk('code' in closings()[1], 'in the middle of a frame too')
+})
+
 t.test('a side that reads nothing gets no more than its buffers hold', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   upstream.echoes = false

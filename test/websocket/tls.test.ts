@@ -5,6 +5,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { temporaryFolder } from '../support/image.ts'
 import { until } from '../support/until.ts'
 import { closingOf, openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
 
@@ -46,7 +47,8 @@ t.test('a WebSocket passes from TLS to TLS, and ends with its session', async t 
 
 t.test('a WebSocket passes to a Unix socket', async t => {
   const upstream = await startSocketUpstream(t)
-  const path = join(t.testdir(), 'live.sock')
+  // The path of a socket has 107 bytes at most.
+  const path = join(temporaryFolder(t, 'live'), 'live.sock')
   const server = createPlain().on('upgrade', (...words) => upstream.server.emit('upgrade', ...words))
   await new Promise<void>(resolve => server.listen(path, resolve))
   t.teardown(() => server.close().closeAllConnections())

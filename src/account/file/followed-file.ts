@@ -32,12 +32,14 @@ const FILE_REMOVED = 'the accounts file was removed'
  * that an editor writes in place is not read half-way; a program that pauses for longer within a file can defeat this. A
  * state with faults is logged once, and the accounts stay as they were. A file without a list has faults, too: that is how one
  * looks which is being written, or whose disk was full; `accounts: []` empties it. A file that is missing from the start has no
- * accounts; one that was removed is unavailable. Neither ends a session.
+ * accounts, unless other processes of the gateway have had it (`wasThere`); one that was removed is unavailable. Neither ends a
+ * session.
  */
 export class FollowedFile implements AccountChanges {
   readonly #path: string
   readonly #reader: AccountsReader
   readonly #log: Pick<Logger, 'error' | 'info'>
+  readonly #wasThere: boolean
   /** The accounts of the last state without faults. */
   #accounts: ReadAccounts | null = null
   /** The last state that was read. */
@@ -51,10 +53,11 @@ export class FollowedFile implements AccountChanges {
   #isUnreadable = false
   #timer: NodeJS.Timeout | null = null
 
-  constructor(path: string, reader: AccountsReader, log: Pick<Logger, 'error' | 'info'>) {
+  constructor(path: string, reader: AccountsReader, log: Pick<Logger, 'error' | 'info'>, wasThere = false) {
     this.#path = path
     this.#reader = reader
     this.#log = log
+    this.#wasThere = wasThere
   }
 
   /**
@@ -190,7 +193,8 @@ export class FollowedFile implements AccountChanges {
   }
 
   #setAbsent(): void {
-    if (this.#seen !== null) this.#warn(`${FILE_REMOVED}; no login is possible until it is there again`)
+    if (this.#seen !== null || this.#wasThere)
+      this.#warn(`${FILE_REMOVED}; no login is possible until it is there again`)
     this.#seen = ABSENT
   }
 

@@ -110,7 +110,8 @@ function isVoid(lock: string): boolean {
   if (text === null || found === undefined) return false
   const holder = holderIn(text)
   if (holder !== null && holder.machine === thisMachine() && !isRunning(holder)) return true
-  return systemClock.now() - found.mtimeMs > ABANDONED
+  // A time that lies ahead was written before the clock was set back.
+  return Math.abs(systemClock.now() - found.mtimeMs) > ABANDONED
 }
 
 function holderIn(text: string): Holder | null {

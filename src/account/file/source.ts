@@ -15,16 +15,18 @@ export { readAccounts } from './read-accounts.ts'
 export interface FileAccountsSettings {
   kind: 'file'
   path: string
+  /** The file was there before: a missing one was removed. */
+  wasThere?: boolean
 }
 
 /** Accounts in a YAML file. Every look-up checks whether the file has changed, and then reads it again. */
 export function createFileAccounts(
-  { path }: FileAccountsSettings,
+  { path, wasThere }: FileAccountsSettings,
   log: Pick<Logger, 'error' | 'info'>,
   clock?: Clock,
 ): HashSource & { highestCost(): number } {
   const reader = new AccountsReader(path)
-  const file = new FollowedFile(path, reader, log)
+  const file = new FollowedFile(path, reader, log, wasThere)
   const writability = new Writability(path, log, clock)
   const edited = { path, reader, writability, written: (text: string) => file.written(text) }
   return {

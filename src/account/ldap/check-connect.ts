@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import { ANY, readFilter } from '../../base/ldap/filter.ts'
-import { isNotTrusted } from '../../base/tls-faults.ts'
+import { trustFault } from '../../base/tls-faults.ts'
 import { type DirectorySettings, directoryOf, type LdapAccountsSettings } from '../../settings/directory.ts'
 import { readCertificates } from '../../settings/tls.ts'
 import { type Asking, Directory, ServiceRefused } from './directory.ts'
@@ -120,8 +120,9 @@ function adviceFor(fault: unknown, { bind, base }: DirectorySettings): string {
   if (fault instanceof ServiceRefused)
     return `${message}: it refuses bind.dn, ${bind.dn}, with its password; correct bind.dn and bind.password`
   if (fault instanceof DirectoryResult) return `${message}; ${RESULTS[fault.code]?.(base) ?? 'correct base and user'}`
-  if (isNotTrusted(fault))
-    return `${code}: its certificate is not trusted: ${message}; name its authority in ca, or correct the name in url`
+  const distrust = trustFault(fault)
+  if (distrust !== null)
+    return `${code}: its certificate is not trusted: ${distrust}; name its authority in ca, or correct the name in url`
   return `${message}; start it, or correct url`
 }
 

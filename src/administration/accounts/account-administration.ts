@@ -10,6 +10,7 @@ import { type ChangeOptions, createChange, type Request } from './change.ts'
 import type { Subject } from './laws.ts'
 import { type AccountPagesOptions, createAccountPages } from './pages.ts'
 import { createPasswordMaker, type PasswordMakerOptions, type RequestedPassword, serviceSince } from './password.ts'
+import { refuseOutdated } from './revision.ts'
 
 export { EDIT_ACCOUNTS, type Request } from './change.ts'
 
@@ -59,10 +60,15 @@ function createEdits(options: AccountAdministrationOptions, { add, change }: Cha
       return { id: account.id, ...shown }
     },
 
-    async edit(request: Request, { id, ...fields }: Fields & { id: string }): Promise<void> {
+    /** With the `revision` that the client has read, fields that have changed since are refused with `ACCOUNT_CHANGED`. */
+    async edit(
+      request: Request,
+      { id, revision, ...fields }: Fields & { id: string; revision?: Optional<string> },
+    ): Promise<void> {
       const set = given(fields)
       await change(request, id, 'account-edited', before => {
         const after = { ...before, ...set }
+        if (typeof revision === 'string') refuseOutdated(revision, before, after)
         return { after, edit: { id, set }, reason: hasOtherRights(before, after) ? 'account-changed' : null }
       })
     },

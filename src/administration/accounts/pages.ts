@@ -8,6 +8,7 @@ import type { SessionStore } from '../../store/store.ts'
 import type { Page } from '../online-users.ts'
 import type { PresentRights } from './actor.ts'
 import type { Actor } from './laws.ts'
+import { revisionOf } from './revision.ts'
 
 /** An account as administrators see it: nothing of its password, nor of its second factor. */
 export interface ShownAccount {
@@ -24,6 +25,8 @@ export interface ShownAccount {
   last_login_time: string | null
   /** Whether the administrator who reads the list holds all that the account holds, and so can change it. */
   editable: boolean
+  /** For an edit, which is refused if the account has changed since. */
+  revision: string
 }
 
 /** A role that accounts can have. */
@@ -65,6 +68,7 @@ export function createAccountPages(options: AccountPagesOptions) {
       password_changed_at: passwordChangedAt === null ? null : timestamps.write(passwordChangedAt),
       last_login_time: await lastLoginOf(id),
       editable: options.permissions.lacking(rights, account).length === 0,
+      revision: revisionOf(account),
     }
   }
 

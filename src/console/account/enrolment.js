@@ -19,7 +19,8 @@ export const enrolment = ({ secret, uri, qr }) => [
 ]
 
 /**
- * The field for the code of an app, and where the account has one already, for a recovery code instead.
+ * The field for the code of an app, and where the account has one already, for a recovery code instead. It keeps what was typed when
+ * it is drawn again.
  *
  * @param {string} id
  * @param {{ allowsRecovery?: boolean }} [options]
@@ -29,12 +30,13 @@ export function codeField(id, { allowsRecovery = false } = {}) {
   // Recovery codes have letters.
   if (!allowsRecovery) input.inputMode = 'numeric'
   return {
-    element: field({
-      id,
-      label: t(allowsRecovery ? 'code_or_recovery' : 'code'),
-      hint: t(allowsRecovery ? 'code_or_recovery_hint' : 'code_hint'),
-      input,
-    }),
+    draw: () =>
+      field({
+        id,
+        label: t(allowsRecovery ? 'code_or_recovery' : 'code'),
+        hint: t(allowsRecovery ? 'code_or_recovery_hint' : 'code_hint'),
+        input,
+      }),
     value: () => input.value.trim(),
     clear() {
       input.value = ''

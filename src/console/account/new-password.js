@@ -5,7 +5,8 @@ import { InputFault, t } from '../language/language.js'
 import { faultsOf, ruleNames, ruleText } from './password-rules.js'
 
 /**
- * The fields for a new password. They show, while it is typed, which rules of the gateway it fulfils.
+ * The fields for a new password. They show, while it is typed, which rules of the gateway it fulfils, and keep what was typed when
+ * they are drawn again.
  *
  * @param {object} options
  * @param {string | (() => string)} options.username
@@ -27,26 +28,31 @@ export function createNewPassword({ username, current = () => '', isOwn = true }
     ...(input.value === repeated.value ? [] : ['repeated']),
   ]
 
-  const draw = () => show(rules, ruleList(input.value, faults()))
+  const drawRules = () => show(rules, ruleList(input.value, faults()))
 
-  function showOrHide() {
-    for (const one of [input, repeated]) one.type = isShown.checked ? 'text' : 'password'
-  }
-
-  for (const one of [input, repeated]) one.addEventListener('input', draw)
-  draw()
-  return {
-    body: [
+  /** All of it, in the language of the page. */
+  function draw() {
+    drawRules()
+    return [
       isOwn && nameForManagers(name()),
       field({ id: 'new-password', label: t('new_password'), input }),
       field({ id: 'repeated', label: t('repeat_password'), input: repeated }),
       choice(isShown, t('show_password')),
       rules,
-    ],
+    ]
+  }
+
+  function showOrHide() {
+    for (const one of [input, repeated]) one.type = isShown.checked ? 'text' : 'password'
+  }
+
+  for (const one of [input, repeated]) one.addEventListener('input', drawRules)
+  return {
     draw,
+    drawRules,
     /** The new password; throws if it is known not to fulfil the rules. */
     value() {
-      draw()
+      drawRules()
       if (faults().length === 0) return input.value
       input.focus()
       throw new InputFault('password_unmet')
@@ -60,7 +66,7 @@ export function createNewPassword({ username, current = () => '', isOwn = true }
       const found = problem instanceof CallError ? problem.data?.faults : undefined
       if (!Array.isArray(found)) return undefined
       refused = { password: input.value, faults: found }
-      draw()
+      drawRules()
       input.focus()
       return t('password_unmet')
     },

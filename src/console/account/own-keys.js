@@ -4,13 +4,13 @@ import { actionForm } from '../elements/forms.js'
 import { zone } from '../elements/paging.js'
 import { createSorting } from '../elements/sorting.js'
 import { rowButton, table } from '../elements/tables.js'
-import { createTrouble } from '../elements/trouble.js'
 import { openAddKey, openProven } from '../keys/add.js'
 import { lastUse, limitTexts, nameCell } from '../keys/listed.js'
 import { openNewKey } from '../keys/new-key.js'
 import { revokeButton } from '../keys/revoke.js'
 import { count, duration, nameOf } from '../language/format.js'
 import { t } from '../language/language.js'
+import { createOwnList } from './own-list.js'
 import { proofFields } from './proof.js'
 
 /** @typedef {import('../keys/listed.js').Key} Key */
@@ -18,36 +18,25 @@ import { proofFields } from './proof.js'
 
 /** The keys of the signed-in user. */
 export function createOwnKeys() {
-  /** @type {Key[] | null} */
-  let keys = null
+  /** @type {() => Promise<Key[]>} */
+  const request = () => get('b/account/keys')
+  const { load, trouble, items, loading } = createOwnList(request, draw)
   /** Whether the gateway knows the account: only then its user proves a request. */
   let isKnown = false
   const element = h('section', { class: 'panel own-keys' })
-  let hasFailed = false
-  const trouble = createTrouble(() => void load())
   const list = h('div', {})
   const sorting = createSorting(draw)
 
-  async function load() {
-    try {
-      keys = await get('b/account/keys')
-      hasFailed = false
-      trouble.clear()
-    } catch (problem) {
-      hasFailed = true
-      trouble.report(problem)
-    }
-    draw()
-  }
-
-  function fill() {
-    if (keys === null) return show(list, !hasFailed && h('p', { class: 'empty quiet' }, t('loading')))
+  /** @param {Key[] | null} keys */
+  function fill(keys) {
+    if (keys === null) return show(list, loading())
     if (keys.length === 0) return show(list, h('div', { class: 'empty' }, h('p', {}, t('no_own_keys'))))
-    show(list, keyTable(keys, { isKnown, load, keys: () => keys }, sorting))
+    show(list, keyTable(keys, { isKnown, load, keys: items }, sorting))
   }
 
   function draw() {
-    fill()
+    const keys = items()
+    fill(keys)
     // Who is proven by a provider alone makes none.
     element.hidden = !isKnown && keys?.length === 0
     const most = settings.keys.BUSINESS?.max_per_user ?? 0
@@ -57,7 +46,7 @@ export function createOwnKeys() {
       h('header', {}, h('h2', {}, t('my_keys')), isKnown && keys !== null && !isFull && addButton(load)),
       h('p', { class: 'quiet detail' }, t('my_keys_detail')),
       isFull && h('p', { class: 'quiet detail' }, t('keys_full', { n: count(most) })),
-      trouble.element,
+      trouble,
       list,
       keys !== null && keys.length > 0 && h('div', { class: 'pages' }, zone()),
     )

@@ -4,10 +4,10 @@ import { h, notify, show } from '../elements/dom.js'
 import { zone } from '../elements/paging.js'
 import { createSorting } from '../elements/sorting.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
-import { createTrouble } from '../elements/trouble.js'
 import { count, deviceText, duration } from '../language/format.js'
 import { t } from '../language/language.js'
 import { byProvider, LISTED, sessionTimes } from '../sessions/times.js'
+import { createOwnList } from './own-list.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
@@ -16,31 +16,14 @@ import { byProvider, LISTED, sessionTimes } from '../sessions/times.js'
 
 /** The sessions of the signed-in user, each with a button to end it. */
 export function createOwnSessions() {
-  /** @type {OwnSession[] | null} */
-  let sessions = null
+  /** @type {() => Promise<OwnSession[]>} */
+  const request = () => get('b/session/tokens')
+  const { load, trouble, items, loading } = createOwnList(request, draw)
   const element = h('section', { class: 'panel own-sessions' })
-  let hasFailed = false
-  const trouble = createTrouble(() => void load())
   const sorting = createSorting(draw)
 
-  async function load() {
-    try {
-      sessions = await get('b/session/tokens')
-      hasFailed = false
-      trouble.clear()
-    } catch (problem) {
-      hasFailed = true
-      trouble.report(problem)
-    }
-    draw()
-  }
-
-  function list() {
-    if (sessions !== null) return sessionTable(sessions, load, sorting)
-    return !hasFailed && h('p', { class: 'empty quiet' }, t('loading'))
-  }
-
   function draw() {
+    const sessions = items()
     const others = (sessions ?? []).filter(({ current }) => !current)
     const endOthers = h(
       'button',
@@ -50,8 +33,8 @@ export function createOwnSessions() {
     show(
       element,
       h('header', {}, h('h2', {}, t('my_sessions')), others.length > 0 && endOthers),
-      trouble.element,
-      list(),
+      trouble,
+      sessions === null ? loading() : sessionTable(sessions, load, sorting),
       sessions?.length === LISTED && h('p', { class: 'cut quiet' }, t('newest_own_sessions', { n: count(LISTED) })),
       h('div', { class: 'pages' }, zone()),
     )

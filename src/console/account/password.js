@@ -39,13 +39,13 @@ export function passwordPanel({ username, password_changed_at: since }, changed)
 function openChange(username, changed) {
   const current = passwordInput('current-password', 'current-password', { autofocus: true })
   const chosen = createNewPassword({ username, current: () => current.value })
-  current.addEventListener('input', chosen.draw)
+  current.addEventListener('input', chosen.drawRules)
   const form = actionForm({
     body: [
       h('p', { class: 'quiet' }, t('change_password_detail')),
       serves('b/account/keys') && h('p', { class: 'quiet' }, t('keys_stay')),
       field({ id: 'current-password', label: t('current_password'), input: current }),
-      ...chosen.body,
+      ...chosen.draw(),
     ],
     action: t('change_password'),
     beside: [cancelButton(() => dialog.close())],

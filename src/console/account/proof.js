@@ -12,7 +12,7 @@ export function proofFields(hasFactor) {
   const password = passwordInput('current-password', 'current-password')
   const code = hasFactor ? codeField('code', { allowsRecovery: true }) : null
   return {
-    body: [field({ id: 'current-password', label: t('current_password'), input: password }), code?.element],
+    body: [field({ id: 'current-password', label: t('current_password'), input: password }), code?.draw()],
     /** What is sent of it. */
     values: async () => ({
       current_password: await encrypted(password.value),

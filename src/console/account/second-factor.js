@@ -91,7 +91,7 @@ function openSetUp(account, changed) {
   function scan(factor) {
     const code = codeField('code')
     const confirm = actionForm({
-      body: [h('p', {}, t('scan_detail')), ...enrolment(factor), code.element],
+      body: [h('p', {}, t('scan_detail')), ...enrolment(factor), code.draw()],
       action: t('turn_on'),
       beside: [forms.cancel],
       async run() {

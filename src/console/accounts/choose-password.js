@@ -15,7 +15,7 @@ export function passwordChoice(username) {
   const isTyped = h('input', { type: 'checkbox', id: 'type-password', onchange: draw })
   const mustChange = h('input', { type: 'checkbox', id: 'must-change', checked: true })
   const chosen = createNewPassword({ username, isOwn: false })
-  const typing = h('div', {}, chosen.body)
+  const typing = h('div', {}, chosen.draw())
   const body = h(
     'div',
     {},

@@ -21,11 +21,14 @@ export function openEdit(account, side) {
       const changes = Object.entries(fields.values()).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(account, name) ?? ''),
       )
-      if (changes.length > 0) await post(`${side.base}/edit`, { id: account.id, ...Object.fromEntries(changes) })
+      const { id, revision } = account
+      if (changes.length > 0) await post(`${side.base}/edit`, { id, revision, ...Object.fromEntries(changes) })
       dialog.close()
       notify(t('saved', { user: nameOf(account) }))
       side.changed()
     },
+    // Behind the dialog, which keeps what was typed, stands then what another administrator has made of the account.
+    failed: () => side.changed(),
   })
   const dialog = openDialog({ title: t('edit_title', { user: nameOf(account) }), body: [form.element] })
 }

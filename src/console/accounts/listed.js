@@ -15,6 +15,7 @@ import { can, session } from '../session.js'
  * @property {boolean} must_change_password
  * @property {string | null} password_changed_at
  * @property {string | null} last_login_time
+ * @property {string} revision
  * @property {boolean} editable Whether the administrator holds all that the account holds.
  */
 

@@ -76,7 +76,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  */
 export function actionForm({ title, body, action, busy, look = 'primary', beside = [], run, failed, ...rest }) {
   const fault = h('p', { class: 'fault', role: 'alert', hidden: (rest.fault ?? null) === null }, rest.fault)
-  const submit = h('button', { type: 'submit', class: look }, action)
+  const submit = h('button', { type: 'submit', class: look, onclick: refuseSecondClick }, action)
   const element = h(
     'form',
     { class: rest.class, onsubmit: attempt },
@@ -119,6 +119,9 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
     }
   }
 }
+
+/** The second click of a double click was meant for what has opened the form, at the same place. */
+const refuseSecondClick = (/** @type {MouseEvent} */ event) => event.detail > 1 && event.preventDefault()
 
 /** An ended session has already led to the sign-in, which says so. */
 const hasEnded = (/** @type {unknown} */ problem) => problem instanceof CallError && problem.code === 401

@@ -15,6 +15,7 @@ import { createTrouble } from './trouble.js'
 export function createPaged({ query, load, loaded, list }) {
   /** @type {P | null} */
   let page = null
+  let loads = 0
   const trouble = createTrouble(() => void reload())
 
   /** @param {Partial<Q>} change */
@@ -24,18 +25,18 @@ export function createPaged({ query, load, loaded, list }) {
   }
 
   async function reload() {
-    const requested = JSON.stringify(query)
+    const loading = ++loads
     try {
       const answer = await load(query)
-      // Meanwhile something else was requested.
-      if (JSON.stringify(query) !== requested) return
+      // Meanwhile something else was requested, or the same again: this answer may be from before a change.
+      if (loading !== loads) return
       trouble.clear()
       if (answer.records.length === 0 && query.current > 1)
         return request(/** @type {Partial<Q>} */ ({ current: Math.max(1, answer.pages) }))
       page = answer
       loaded()
     } catch (problem) {
-      if (JSON.stringify(query) !== requested) return
+      if (loading !== loads) return
       if (page === null) show(list)
       trouble.report(problem)
     }

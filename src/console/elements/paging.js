@@ -25,11 +25,15 @@ export function createSearch({ hint, find }) {
     maxlength: 128,
     autocomplete: 'off',
     spellcheck: 'false',
-    oninput: () => {
-      clearTimeout(typing)
-      typing = window.setTimeout(submit, TYPING)
-    },
+    // What an input method shows while a word is composed is not the word.
+    oninput: (/** @type {InputEvent} */ event) => (event.isComposing ? clearTimeout(typing) : submitSoon()),
+    oncompositionend: submitSoon,
   })
+
+  function submitSoon() {
+    clearTimeout(typing)
+    typing = window.setTimeout(submit, TYPING)
+  }
 
   function submit() {
     clearTimeout(typing)

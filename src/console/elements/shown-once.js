@@ -6,16 +6,33 @@ import { actionForm, choice } from './forms.js'
 /**
  * Something that is shown once, to print or copy. Its user confirms that it is kept before the page goes on.
  *
- * @param {{ body: import('./dom.js').Child[], kept: import('../language/language.js').TextName, done: () => void }} options
+ * @param {{ body: import('./dom.js').Child[], kept: import('../language/language.js').TextName, done: () => unknown }} options
  *   `kept` is what the user confirms.
  */
 export function shownOnce({ body, kept, done }) {
   const isKept = h('input', { type: 'checkbox', id: 'is-kept', required: true })
-  return actionForm({
+  const { element } = actionForm({
     body: [...body, choice(isKept, t(kept))],
     action: t('continue'),
-    run: async () => done(),
-  }).element
+    async run() {
+      stopAsking()
+      await done()
+    },
+  })
+  const stopAsking = askBeforeLoss(element)
+  return element
+}
+
+/**
+ * Has the browser ask its user before a reload, another address or a closed tab loses what an element shows.
+ *
+ * @param {HTMLElement} element
+ */
+function askBeforeLoss(element) {
+  const stop = () => window.removeEventListener('beforeunload', ask)
+  const ask = (/** @type {BeforeUnloadEvent} */ event) => (element.isConnected ? event.preventDefault() : stop())
+  window.addEventListener('beforeunload', ask)
+  return stop
 }
 
 /**

@@ -1,6 +1,8 @@
 import { addressOf, go } from '../address.js'
+import { settings } from '../api.js'
 import { h } from '../elements/dom.js'
 import { field, textInput } from '../elements/forms.js'
+import { timeAt } from '../language/clock.js'
 import { t } from '../language/language.js'
 import { EVENTS, inWords } from './events.js'
 
@@ -87,4 +89,13 @@ const timeInput = id => h('input', { id, type: 'datetime-local', step: 'any' })
 const sent = (/** @type {string} */ value) =>
   value === '' ? '' : `${value.replace('T', ' ')}${value.length === 16 ? ':00' : ''}`
 
-const typed = (/** @type {string | undefined} */ time) => (time ?? '').replace(' ', 'T')
+/** As the gateway reads them. */
+const FORM = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:(\.\d{1,3})\d*)?(Z|[+-]\d\d:?\d\d)?$/
+
+/** What the field shows of a time in the address: it takes no offset, and no more than milliseconds. */
+function typed(time = '') {
+  const [, day, clock, fraction = '', offset] = FORM.exec(time) ?? []
+  if (day === undefined) return ''
+  const local = `${day}T${clock}`
+  return (offset === undefined ? local : timeAt(Date.parse(local + offset), settings.timezone)) + fraction
+}

@@ -41,10 +41,10 @@ const SIZE = 50
 export function createJournal(place) {
   /** @type {JournalRecord[] | null} */
   let records = null
-  /** @type {string | null} */
-  let next = null
+  let next = /** @type {string | null} */ (null)
   let loads = 0
-  const trouble = createTrouble(() => reload())
+  let requested = /** @type {string | null} The cursor of the last request. */ (null)
+  const trouble = createTrouble(() => void load(requested))
   const filter = h('div', {})
   const list = h('div', { class: 'journal-list' })
   const pages = h('div', { class: 'pages' })
@@ -53,6 +53,7 @@ export function createJournal(place) {
   async function load(cursor) {
     const { query } = currentAddress()
     const loading = ++loads
+    requested = cursor
     try {
       const answer = await get('sys/journal/page', { ...query, size: SIZE, ...(cursor !== null && { cursor }) })
       // Meanwhile something else was requested.

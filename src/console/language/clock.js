@@ -16,3 +16,16 @@ export function timeIn(seconds) {
     ...(!isToday && { dateStyle: 'medium' }),
   }).format(time)
 }
+
+/**
+ * A time in a time zone, as fields for a time take it. Empty for a timestamp that is not a number.
+ *
+ * @param {number} timestamp
+ * @param {string} timeZone
+ */
+export function timeAt(timestamp, timeZone) {
+  if (Number.isNaN(timestamp)) return ''
+  // The Swedish locale writes `YYYY-MM-DD HH:MM:SS`.
+  const text = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(timestamp)
+  return text.replace(' ', 'T')
+}

@@ -2,9 +2,9 @@ import { addressOf } from '../address.js'
 import { get, post, serves } from '../api.js'
 import { openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
+import { createPaged } from '../elements/paged.js'
 import { turning } from '../elements/paging.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
-import { createTrouble } from '../elements/trouble.js'
 import { count, duration } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { can } from '../session.js'
@@ -22,47 +22,25 @@ import { can } from '../session.js'
  */
 export function openDisabledList({ base, done }) {
   const query = { current: 1, size: 10 }
-  let loads = 0
-  const trouble = createTrouble(() => void load())
   const found = h('p', { class: 'quiet', role: 'status' })
   const list = h('div', { class: 'disabled-list' }, h('p', { class: 'quiet' }, t('loading')))
+  /** @param {typeof query} requested @returns {Promise<DisabledPage>} */
+  const load = requested => get(`${base}/disabled-page`, { ...requested })
+  const paged = createPaged({ query, load, loaded: fill, list })
   const pages = h('div', { class: 'pages' })
   openDialog({
     title: t('disabled_ids'),
     wide: true,
-    body: [h('p', {}, t('disabled_ids_detail')), trouble.element, found, list, pages],
+    body: [h('p', {}, t('disabled_ids_detail')), paged.trouble, found, list, pages],
   })
-  void load()
+  void paged.reload()
 
-  async function load() {
-    const loading = ++loads
-    try {
-      /** @type {DisabledPage} */
-      const page = await get(`${base}/disabled-page`, query)
-      // Meanwhile another page was requested.
-      if (loading !== loads) return
-      if (page.records.length === 0 && page.pages > 0 && query.current > page.pages)
-        return request({ current: page.pages })
-      trouble.clear()
-      fill(page)
-    } catch (problem) {
-      if (loading !== loads) return
-      show(list)
-      trouble.report(problem)
-    }
-  }
-
-  /** @param {DisabledPage} page */
-  function fill(page) {
+  function fill() {
+    const page = paged.page()
+    if (page === null) return
     found.textContent = t('disabled_found', { n: count(page.total) })
     show(list, page.records.length > 0 && disabledTable(page.records, enable))
-    show(pages, ...(page.total === 0 ? [] : turning(page, query.size, request, 'disabled-rows')))
-  }
-
-  /** @param {Partial<typeof query>} change */
-  function request(change) {
-    Object.assign(query, change)
-    void load()
+    show(pages, ...(page.total === 0 ? [] : turning(page, query.size, paged.request, 'disabled-rows')))
   }
 
   /** @param {string} userId */
@@ -70,7 +48,7 @@ export function openDisabledList({ base, done }) {
     try {
       await post(`${base}/untie-disable`, { user_id: userId })
       notify(t('enabled_done', { user: userId }))
-      await load()
+      await paged.reload()
       done()
     } catch (problem) {
       notify(faultText(problem))

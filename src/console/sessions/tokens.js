@@ -4,8 +4,9 @@ import { h, notify, show } from '../elements/dom.js'
 import { createSelection } from '../elements/selection.js'
 import { createSorting } from '../elements/sorting.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
+import { createTrouble } from '../elements/trouble.js'
 import { count, deviceText, duration, shortened } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
+import { t } from '../language/language.js'
 import { can, isOwner, isOwnToken } from '../session.js'
 import { confirmDisable, disableState } from './disable.js'
 import { confirmEndSeveral } from './end-several.js'
@@ -50,8 +51,8 @@ export function openTokens({ base, userId, name, done }) {
     done()
   }
   const user = { base, userId, name, done: changed }
-  /** @type {Token[]} */
-  let tokens = []
+  let tokens = /** @type {Token[] | null} */ (null)
+  const trouble = createTrouble(() => void load())
   const sorting = createSorting(fill)
   const selection = createSelection({
     action: 'end_selected',
@@ -59,7 +60,7 @@ export function openTokens({ base, userId, name, done }) {
     act: chosen =>
       confirmEndSeveral({
         title: t('end_tokens_title', { n: count(chosen.length), user: name }),
-        targets: tokens.filter(({ token }) => chosen.includes(token)).map(token => targetOf(token, user)),
+        targets: (tokens ?? []).filter(({ token }) => chosen.includes(token)).map(token => targetOf(token, user)),
         done: changed,
       }),
   })
@@ -74,11 +75,12 @@ export function openTokens({ base, userId, name, done }) {
   openDialog({
     title: t('sessions_of', { user: name }),
     wide: true,
-    body: [id, state, list, ...(actions.hasChildNodes() ? [actions] : [])],
+    body: [id, state, trouble.element, list, ...(actions.hasChildNodes() ? [actions] : [])],
   })
   void load()
 
   function fill() {
+    if (tokens === null) return show(list)
     if (tokens.length === 0) return show(list, h('p', { class: 'quiet' }, t('none_left')))
     const isSelectable = can('end') && tokens.length > 1
     show(
@@ -94,8 +96,10 @@ export function openTokens({ base, userId, name, done }) {
       tokens = await get(`${base}/tokens`, { user_id: userId })
       fill()
       if (can('disable')) show(state, await disableState({ base, userId, name }))
+      trouble.clear()
     } catch (problem) {
-      show(list, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
+      fill()
+      trouble.report(problem)
     }
   }
 }

@@ -7,57 +7,58 @@ import { actionForm } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 
-/* The steps of a login after the password, by the names that the gateway has for them. Each returns a function that draws it. */
+/*
+ * The steps of a login after the password, by the names that the gateway has for them. Each returns a function that draws it; drawn
+ * again, in another language, it keeps what was typed.
+ */
 
 /** @typedef {import('./sign-in.js').Progress} Progress */
 
 /** @param {Progress} progress */
-const secondFactor =
-  ({ ticket, username, send, restart }) =>
-  () => {
-    const code = codeField('code', { allowsRecovery: true })
-    return actionForm({
+const secondFactor = ({ ticket, username, send, restart }) => {
+  const code = codeField('code', { allowsRecovery: true })
+  return () =>
+    actionForm({
       class: 'sign-in',
       title: [heading('step_second_factor')],
       body: [
         h('p', { class: 'quiet' }, t(username === '' ? 'step_second_factor_proven' : 'step_second_factor_detail')),
-        code.element,
+        code.draw(),
       ],
       action: t('continue'),
       beside: [backButton(restart)],
       run: () => send('login/second-factor', { ticket, code: code.value() }),
       failed: code.clear,
     }).element
-  }
+}
 
 /** @param {Progress} progress */
-const password =
-  ({ ticket, username, password: current, send, restart }) =>
-  () => {
-    const chosen = createNewPassword({ username, current: () => current })
-    return actionForm({
+const password = ({ ticket, username, password: current, send, restart }) => {
+  const chosen = createNewPassword({ username, current: () => current })
+  return () =>
+    actionForm({
       class: 'sign-in',
       title: [heading('step_password')],
-      body: [h('p', { class: 'quiet' }, t('step_password_detail')), ...chosen.body],
+      body: [h('p', { class: 'quiet' }, t('step_password_detail')), ...chosen.draw()],
       action: t('continue'),
       beside: [backButton(restart)],
       run: async () => send('login/password', { ticket, new_password: await encrypted(chosen.value()) }),
       failed: chosen.failed,
     }).element
-  }
+}
 
 /** @param {Progress} progress */
 const secondFactorSetup = ({ ticket, send, restart }) => {
   /** @type {Promise<import('../account/enrolment.js').NewFactor>} */
   const created = post(publicRoute('login/second-factor/setup'), { ticket })
+  const code = codeField('code')
   return () => {
     const place = h('div', { class: 'sign-in' }, h('p', { class: 'quiet' }, t('loading')))
     created.then(
       factor => {
-        const code = codeField('code')
         const form = actionForm({
           title: [heading('step_setup')],
-          body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.element],
+          body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.draw()],
           action: t('continue'),
           beside: [backButton(restart)],
           run: () => send('login/second-factor', { ticket, code: code.value() }),

@@ -93,6 +93,10 @@ export class Answer implements PendingWrite {
   }
 
   #write(chunk: Buffer, source: Source): void {
+    if (this.#backlog?.isEmpty === false) {
+      this.#backlog.push(chunk)
+      return
+    }
     if (this.#response.write(chunk, freeWhenWritten(chunk))) return
     this.#backlog ??= new Backlog(this.#response, source, this.#memory)
     this.#backlog.add(chunk.length)

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { KeptChunks } from '../../base/kept-chunks.ts'
+import { freeWhenWritten } from '../../upstream/wire/free-when-written.ts'
 import type { BodyMemory } from './body.ts'
 
 /**
@@ -9,6 +11,9 @@ const READ_AHEAD = 1024 * 1024
 
 /** The limit for all answers of a process, in bytes. Beyond it, a client that does not read delays its upstream. */
 export const READ_AHEAD_TOTAL = 128 * 1024 * 1024
+
+/** Bytes that are written together where the client does not accept what was written before. */
+const TOGETHER = 16_384
 
 /** Where an answer comes from. */
 export interface Source {
@@ -25,6 +30,8 @@ export class Backlog {
   /** Bytes written since the client had last accepted everything. */
   #bytes = 0
   #isHeld = false
+  /** What is not written yet: each piece that is written by itself costs some hundred bytes more until the client accepts it. */
+  readonly #kept = new KeptChunks()
 
   constructor(response: ServerResponse, source: Source, memory: BodyMemory) {
     this.#response = response
@@ -51,9 +58,26 @@ export class Backlog {
     this.#source.hold()
   }
 
+  /** Adds a piece behind others that the client has not accepted. */
+  push(chunk: Buffer): void {
+    this.#kept.add(chunk)
+    if (this.#kept.bytes >= TOGETHER) this.#writeKept()
+    this.add(chunk.length)
+  }
+
+  /** Returns whether the client accepts more. A destroyed response must not be written to. */
+  #writeKept(): boolean {
+    let isAccepted = true
+    if (this.#response.destroyed) return isAccepted
+    for (const chunk of this.#kept.take()) isAccepted = this.#response.write(chunk, freeWhenWritten(chunk))
+    return isAccepted
+  }
+
   readonly #onDrain = (): void => {
     this.#forgetBytes()
-    if (!this.#isHeld) return
+    const { bytes } = this.#kept
+    if (!this.#writeKept()) this.add(bytes)
+    if (!this.#isHeld || !this.isEmpty) return
     this.#isHeld = false
     this.#source.resume()
   }
@@ -61,6 +85,7 @@ export class Backlog {
   /** The upstream has sent everything. */
   leave(): void {
     this.#isHeld = false
+    this.#writeKept()
   }
 
   #forgetBytes(): void {
@@ -71,6 +96,7 @@ export class Backlog {
   /** The client has accepted it, or has left. */
   close(): void {
     this.#response.off('drain', this.#onDrain)
+    this.#kept.take()
     this.#forgetBytes()
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { KeptChunks } from '../../base/kept-chunks.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { ClientLeft } from '../../upstream/attempts.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
@@ -63,8 +64,7 @@ export class ClientBody implements RequestBody, ComingBody {
   /** Bytes that may still come. */
   #left: number
   /** The first part, until it is forwarded. */
-  #first: Buffer[] = []
-  #firstBytes = 0
+  readonly #first = new KeptChunks()
   #isWhole = false
 
   constructor(request: IncomingMessage, limit: number, { memory, slow }: SharedByBodies) {
@@ -107,15 +107,14 @@ export class ClientBody implements RequestBody, ComingBody {
   #keep(chunk: Buffer): boolean {
     this.#left -= chunk.length
     if (this.#left < 0) return false
-    this.#first.push(chunk)
-    this.#firstBytes += chunk.length
+    this.#first.add(chunk)
     this.#memory.add(chunk.length)
     return true
   }
 
   #onFirstData = (chunk: Buffer): void => {
     if (!this.#keep(chunk)) this.#onError(new Refusal('BODY_TOO_LARGE'))
-    else if (this.#firstBytes >= READ_FIRST || this.#memory.isFull) this.forward()
+    else if (this.#first.bytes >= READ_FIRST || this.#memory.isFull) this.forward()
   }
 
   #onFirstEnd = (): void => {
@@ -125,7 +124,7 @@ export class ClientBody implements RequestBody, ComingBody {
 
   /** One of which nothing has arrived would only keep a connection, on which nothing is written before. */
   get isAdmitted(): boolean {
-    return this.#firstBytes > 0 && this.#reading?.isAdmitted() === true
+    return this.#first.bytes > 0 && this.#reading?.isAdmitted() === true
   }
 
   forward(): void {
@@ -139,9 +138,7 @@ export class ClientBody implements RequestBody, ComingBody {
 
   start(taker: BodyTaker): void {
     this.#taker = taker
-    const first = this.#first
-    this.#forgetFirst()
-    for (const chunk of first) this.#taker?.onBodyData(chunk)
+    for (const chunk of this.#takeFirst()) this.#taker?.onBodyData(chunk)
     if (this.#isWhole) {
       this.#taker?.onBodyEnd()
       return
@@ -172,16 +169,15 @@ export class ClientBody implements RequestBody, ComingBody {
     this.#taker = null
     if (this.#reading !== null) this.#slow.delete(this)
     this.#reading = null
-    this.#forgetFirst()
+    this.#takeFirst()
     this.#detach()
     // The rest is only discarded before the next request; a client that sends too long is disconnected (connection/slow-clients.ts).
     if (!request.readableEnded && !request.destroyed) request.resume()
   }
 
-  #forgetFirst(): void {
-    this.#memory.add(-this.#firstBytes)
-    this.#first = []
-    this.#firstBytes = 0
+  #takeFirst(): Buffer[] {
+    this.#memory.add(-this.#first.bytes)
+    return this.#first.take()
   }
 
   #detach(): void {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -66,6 +67,23 @@ async function readContent(from: Asset['from']): Promise<Content> {
   return { plain, zipped, digest: createHash('sha256').update(plain).digest('base64url').slice(0, 27) }
 }
 
+/**
+ * Bytes of a file that are written at a time. Of what is written, TLS keeps a copy of its own for each client until it accepts it, and
+ * anyone may ask for 1.7 MB with a few bytes, and read slowly.
+ */
+const PIECE = 16_384
+
+function inPieces(content: Buffer): Readable {
+  let at = 0
+  return new Readable({
+    highWaterMark: PIECE,
+    read() {
+      this.push(at < content.length ? content.subarray(at, at + PIECE) : null)
+      at += PIECE
+    },
+  })
+}
+
 /** Uses the entity tag: browsers revalidate every time, and get 304 if nothing changed. */
 function answer(
   request: FastifyRequest,
@@ -85,7 +103,9 @@ function answer(
   const known = (request.headers['if-none-match'] ?? '').split(',').map(known => known.trim().replace(/^W\//, ''))
   if (known.includes(tag)) return reply.code(304).send()
   if (isZipped) reply.header('content-encoding', 'gzip')
-  return reply.send(isZipped ? zipped : plain)
+  const content = isZipped ? zipped : plain
+  if (content.length <= PIECE) return reply.send(content)
+  return reply.header('content-length', content.length).send(inPieces(content))
 }
 
 /** One read for all simultaneous requests; a failed read is not cached. */

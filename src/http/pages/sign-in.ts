@@ -7,7 +7,7 @@ import { admit } from '../../gate/live-session.ts'
 import { SIGN_IN_FILES, SIGN_IN_LOGO, signInPaths } from '../../gate/own-pages.ts'
 import { verdictOfSide } from '../../gate/rules.ts'
 import type { ProviderLogin } from '../../login/providers/open.ts'
-import type { LoginType } from '../../session/sides.ts'
+import { type LoginType, SIDES } from '../../session/sides.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { cookieSides, providersOf, servesLogin, signsInByPassword } from '../../settings/served.ts'
@@ -59,6 +59,12 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
   const isHere = type === 'BUSINESS' || servesLogin(settings, type) || providers.length > 0
   const elsewhere = isHere ? undefined : settings.browser.consumer_page
   const helmet = providers.length === 0 ? IN_A_POPUP : { ...IN_A_POPUP, ...withForm(providers) }
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: paths.unslashed,
+    // Relative: a proxy in front may serve the gateway below another path.
+    handler: async (request, reply) => reply.redirect(`${SIDES[type].section}/${request.target.query}`, 302),
+  })
   if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store', helmet })
   else serveElsewhere(app, paths.page, elsewhere)
   serveAsset(app, { path: paths.settings, from: () => JSON.stringify(settingsOf(settings, profile, type)) })

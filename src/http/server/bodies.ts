@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { invalid } from '../../base/refusal.ts'
+import { KeptChunks } from '../../base/kept-chunks.ts'
+import { invalid, Refusal } from '../../base/refusal.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,12 +26,52 @@ export function readBodies(app: FastifyInstance): void {
   // Members like `__proto__` stay data: what is read from a body is read as own properties only.
   const parseJson = app.getDefaultJsonParser('ignore', 'ignore')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (takesForm(request)) done(null, request.mediaType === FORM ? body.toString() : undefined)
-    else if (body.length === 0 || !needsBody(request)) done(null)
-    else if (request.mediaType !== 'application/json') done(invalid('body', 'must be sent as application/json'))
-    else void parseJson(request, body.toString(), done)
+  app.addContentTypeParser('*', (request, payload, done) => {
+    const { bodyLimit } = request.routeOptions
+    readWhole(payload, bodyLimit ?? 0, (error, body) => {
+      if (error !== null) done(error)
+      else if (takesForm(request)) done(null, request.mediaType === FORM ? body.toString() : undefined)
+      else if (body.length === 0 || !needsBody(request)) done(null)
+      else if (request.mediaType !== 'application/json') done(invalid('body', 'must be sent as application/json'))
+      else void parseJson(request, body.toString(), done)
+    })
   })
+}
+
+/** `body` is empty with an error. */
+type WholeBody = (error: Error | null, body: Buffer) => void
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Reads a body up to a limit. Fastify would keep each chunk by itself: of clients that send chunks of one byte, and then no more, those
+ * of one address would fill gigabytes.
+ */
+export function readWhole(request: IncomingMessage, limit: number, done: WholeBody): void {
+  if (Number(request.headers['content-length'] ?? 0) > limit) {
+    done(new Refusal('BODY_TOO_LARGE'), NOTHING)
+    return
+  }
+  const kept = new KeptChunks()
+  const stop = (): unknown => request.off('data', onData).off('end', onEnd).off('error', onError)
+  function onData(chunk: Buffer): void {
+    kept.add(chunk)
+    if (kept.bytes <= limit) return
+    stop()
+    done(new Refusal('BODY_TOO_LARGE'), NOTHING)
+  }
+  function onEnd(): void {
+    stop()
+    done(null, Buffer.concat(kept.take()))
+  }
+  function onError(error: Error & { statusCode?: number }): void {
+    stop()
+    // It is the client's.
+    error.statusCode ??= 400
+    done(error, NOTHING)
+  }
+  request.on('data', onData).on('end', onEnd).on('error', onError)
+  request.resume()
 }
 
 /**

@@ -47,13 +47,20 @@ export function createDrain(server: Server): Drain {
             server.closeAllConnections()
             inTime = !inProgress.some(({ destroyed }) => destroyed)
           }, limit)
-    // The `close` of an HTTP server would cut idle connections off at once, and with them the requests on their way.
-    await new Promise(closed => NetServer.prototype.close.call(server, closed))
+    await lastClosed(server, sockets)
     clearTimeout(patience)
     clearInterval(sweeper)
     clearTimeout(cut)
     return inTime
   }
+}
+
+/** Stops accepting. Resolves when the last connection is closed. */
+async function lastClosed(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  // The `close` of an HTTP server would cut idle connections off at once, and with them the requests on their way.
+  await new Promise(closed => NetServer.prototype.close.call(server, closed))
+  // The server does not count one that is cut off any more before its `close`, with which its request ends.
+  await Promise.all(Array.from(sockets, socket => new Promise(closed => socket.once('close', closed))))
 }
 
 function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {

@@ -59,6 +59,13 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   TOO_MANY_SOCKETS: { code: 429, text: ['Too many open connections', '连接数过多'] },
   DISABLED: { code: 403, status: 200, text: DISABLED },
   SESSION_DISABLED: { code: 403, text: DISABLED },
+  WRONG_SECRET: {
+    code: 401,
+    text: [
+      'The internal secret is missing or wrong: send internal.secret as Authorization: Bearer',
+      '内部密钥缺失或错误：请用 Authorization: Bearer 发送 internal.secret',
+    ],
+  },
   INVALID: { code: 400, status: 200, text: ['{field}: {fault}', '{field}: {fault}'] },
   CAPTCHA_BLANK: { code: 400, status: 200, text: ['Captcha id or answer missing', '验证码ID或验证码内容不能为空'] },
   CAPTCHA_GONE: { code: 400, status: 200, text: ['Captcha expired or invalid', '验证码已过期或无效'] },
@@ -105,6 +112,11 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     text: ['Too many requests, try again in {seconds} seconds', '请求过于频繁，请{seconds}秒后再试'],
   },
   NO_SUCH_ACCOUNT: { code: 400, status: 200, text: ['No such account', '账号不存在'] },
+  ACCOUNT_CHANGED: {
+    code: 400,
+    status: 200,
+    text: ['The account has changed meanwhile: load it again', '该账号已被修改，请重新加载后再编辑'],
+  },
   ACCOUNT_HOLDS_MORE: { code: 403, text: ['The account holds rights that you do not hold', '该账号拥有您没有的权限'] },
   RIGHTS_NOT_HELD: { code: 403, text: ['You do not hold: {rights}', '您没有以下权限，无法授予：{rights}'] },
   OWN_ACCOUNT: { code: 403, text: ['Not allowed for your own account', '不能对自己的账号执行此操作'] },

@@ -23,6 +23,9 @@ export class Listeners {
   readonly #internal: FastifyInstance
   readonly #drainEdge: Drain
   readonly #drainInternal: Drain
+  /** The opening of both: what has not listened yet cannot be closed. */
+  #opening: Promise<unknown> | null = null
+  #isClosing = false
 
   constructor(settings: Pick<Settings, 'listen' | 'internal'>, edge: FastifyInstance, internal: FastifyInstance) {
     this.#settings = settings
@@ -33,7 +36,14 @@ export class Listeners {
   }
 
   /** Opens both, the internal one last: when the gateway is ready, the public one is open. Returns their URLs. */
-  async open(): Promise<{ public: string; internal: string }> {
+  open(): Promise<{ public: string; internal: string }> {
+    const opening = this.#open()
+    this.#opening = Promise.allSettled([this.#opening, opening])
+    return opening
+  }
+
+  async #open(): Promise<{ public: string; internal: string }> {
+    if (this.#isClosing) throw new Error('the gateway was closed before it listened')
     const { listen: outside, internal: inside } = this.#settings
     const { socket } = inside
     const publicUrl = await listen(this.#edge, outside)
@@ -54,6 +64,8 @@ export class Listeners {
    * ones did.
    */
   async close({ grace = 0, handover = false, drain }: Closing): Promise<boolean> {
+    this.#isClosing = true
+    await this.#opening
     const limit = drain?.requests ?? null
     const handedOver = handover ? this.#drainInternal(grace, limit) : null
     const inTime = await this.#drainEdge(grace, limit)

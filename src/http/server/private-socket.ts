@@ -18,7 +18,8 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
     process.umask(before)
   }
   await listening
-  chmodSync(path, 0o600)
+  // Workers share a socket. Where its path was removed meanwhile no client reaches it, and the public listener serves on.
+  if (isSocket(path)) chmodSync(path, 0o600)
 }
 
 /** Removes the socket of a process that has ended. What else is at this path stays, and then `listen` fails with EADDRINUSE. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { Attempts, ClientLeft, refusalOf } from '../../upstream/attempts.ts'
 import { responseHead } from '../../upstream/headers/response-headers.ts'
+import type { Opening } from '../../upstream/wire/connect.ts'
 import type { DispatchedRequest } from '../server/dispatched-request.ts'
 import { logDropped } from '../server/dropped-fields.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
@@ -27,7 +28,7 @@ export class ForwardedHandshake {
   readonly #options: ForwardedHandshakeOptions
   readonly #response: ServerResponse
   readonly #attempts: Attempts
-  #socket: Socket | null = null
+  #opening: Opening | null = null
   #timer: NodeJS.Timeout | null = null
   #isOver = false
 
@@ -47,7 +48,7 @@ export class ForwardedHandshake {
 
   #connect(): void {
     this.#attempts.begin()
-    this.#socket = this.#attempts.target.connect((error, socket) => {
+    this.#opening = this.#attempts.target.connect((error, socket) => {
       if (this.#isOver) socket?.destroy()
       else if (error === null) this.#ask(socket)
       else this.#tryElsewhere(error)
@@ -67,7 +68,11 @@ export class ForwardedHandshake {
     try {
       const asked = httpRequest({ method, path, headers, createConnection: () => socket })
       asked.once('upgrade', (answer, _socket, head) => this.#onUpgrade(answer, socket, head))
-      asked.once('response', answer => this.#onAnswer(answer))
+      asked.once('response', answer => {
+        // Node takes a reset for the end of a body that the end of the connection ends.
+        asked.once('error', error => answer.destroy(error))
+        this.#onAnswer(answer)
+      })
       asked.on('error', error => this.#fail(error))
       asked.end()
     } catch (error) {
@@ -160,7 +165,7 @@ export class ForwardedHandshake {
   #refuse(error: Error): void {
     const { reply, request, log, onFailed } = this.#options
     this.#settle()
-    this.#socket?.destroy()
+    this.#opening?.destroy()
     onFailed()
     const fault = this.#attempts.faultOf(error)
     log.debug({ trace_id: request.id, err: fault }, 'WebSocket not opened')

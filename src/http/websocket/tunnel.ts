@@ -148,7 +148,9 @@ export class Tunnel {
   }
 
   readonly #onUpstreamEnd = (): void => {
-    if (!this.#fromUpstream.isBetweenFrames) this.#breakOff()
+    // It follows a client that has left: that is no failure of the upstream, and nothing is left to be said.
+    if (this.#closing === null && this.#client.readableEnded) this.#part(this.#client)
+    else if (!this.#fromUpstream.isBetweenFrames) this.#breakOff()
     else if (this.#fromUpstream.isClosed) this.#part(this.#client)
     else if (this.#closing === null) this.close(CLOSE.badGateway)
     else this.#sayGoodbye(this.#closing)

@@ -87,7 +87,8 @@ export function createCaptcha(options: CaptchaOptions): Captcha {
     },
 
     async verify(id = '', value = '') {
-      const given = value.trim()
+      // Chinese input methods may write letters and digits in full width.
+      const given = value.normalize('NFKC').trim()
       if (id === '' || given === '') throw new Refusal('CAPTCHA_BLANK')
       // Any other text is not an id of ours and must not become part of a key.
       const answer = UUID.test(id) ? await store.take(type, id) : null

@@ -106,7 +106,11 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
       const isOne = only === 'session' && session !== undefined
       const until = clock.now() + STOPS_FOR
       if (session !== undefined) await stored.put(`provider-ended:${session}`, issuedAt, until)
-      if (user !== undefined && !isOne) await stored.put(`provider-ended:${user}`, issuedAt, until)
+      if (user !== undefined && !isOne) {
+        // One that is delivered behind a later one, as by a provider that tries again, lets no sign-in pass that the later one stops.
+        const known = (await stored.read<number>(`provider-ended:${user}`)) ?? issuedAt
+        await stored.put(`provider-ended:${user}`, Math.max(known, issuedAt), until)
+      }
       const ids = new Set(link === null ? [] : [link.login_id])
       // Also for one session: its user may have been found by another claim since it began.
       if (user !== undefined) for (const id of await stored.accountsOf(user)) ids.add(id)

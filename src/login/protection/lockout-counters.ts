@@ -1,11 +1,12 @@
-import { type Clock, secondsUntil } from '../../base/clock.ts'
+import { type Clock, endsTooLate, secondsUntil } from '../../base/clock.ts'
 import type { Refusal } from '../../base/refusal.ts'
 import type { Origin } from '../../event/event.ts'
 import type { LoginType } from '../../session/sides.ts'
-import { disabledFor } from '../../side/disable.ts'
+import { disabledFor, isLockOfBefore } from '../../side/disable.ts'
 import { MAX_SECONDS } from '../../side/input.ts'
 import type { Side } from '../../side/side.ts'
-import type { AttemptStore } from '../../store/store.ts'
+import { createAttemptWindows } from '../../store/attempt-windows.ts'
+import type { AttemptStore, Attempts } from '../../store/store.ts'
 import { networkOf } from './network.ts'
 
 /* What the store keeps for the lockout: failures of names and addresses, and the locks of names. */
@@ -48,7 +49,8 @@ export const countersOf = (type: LoginType) => ({
 })
 
 /** The failures of names. A name counts in any case, so accounts whose names differ in case only share the count. */
-export function createFailures({ side, attempts, settings }: LockoutOptions) {
+export function createFailures({ side, attempts, settings, clock }: LockoutOptions) {
+  const windows = createAttemptWindows(attempts, clock)
   const { failuresOf, ownFailuresOf } = countersOf(side.type)
 
   const forget = async (subject: Subject): Promise<void> =>
@@ -56,12 +58,13 @@ export function createFailures({ side, attempts, settings }: LockoutOptions) {
 
   return {
     forget,
-    read: async (subject: Subject): Promise<number> => (await attempts.read(failuresOf(subject)))?.count ?? 0,
+    read: async (subject: Subject): Promise<number> =>
+      (await windows.read(failuresOf(subject), settings.window))?.count ?? 0,
     /** Counts a failure; answers how many the name has. */
     async count(subject: Subject): Promise<number> {
       const [{ count }] = await Promise.all([
-        attempts.count(failuresOf(subject), settings.window),
-        attempts.count(ownFailuresOf(subject), settings.window),
+        windows.count(failuresOf(subject), settings.window),
+        windows.count(ownFailuresOf(subject), settings.window),
       ])
       return count
     },
@@ -92,14 +95,20 @@ export function createLocks(options: LockoutOptions, forget: (subject: Subject) 
     const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
     if (isLonger) await side.lockOut(subject.loginId, seconds, origin)
     await attempts.set(ownLockOf(subject), LOCKED, until)
-    await attempts.set(lockOf(subject), LOCKED, until)
+    await attempts.set(lockOf(subject), secondsUntil(until, clock.now()), until)
+  }
+
+  /** `null` also for that of an earlier lock, which ends later because the clock was set back. */
+  async function readOwn(subject: Subject, { count: seconds }: Attempts): Promise<Attempts | null> {
+    const own = await attempts.read(ownLockOf(subject))
+    return own === null || endsTooLate(own.resetsAt, seconds * 1000, clock.now()) ? null : own
   }
 
   return {
     async check(subject: Subject, origin: Origin): Promise<void> {
       const found = await attempts.read(lockOf(subject))
-      if (found === null) return
-      const own = await attempts.read(ownLockOf(subject))
+      if (found === null || isLockOfBefore(found, clock.now())) return
+      const own = await readOwn(subject, found)
       if (own?.count === UNTIED) return
       // Locked by another id of this name: only its own untying ends a lock.
       if (own === null) await lock(subject, found.resetsAt, origin)

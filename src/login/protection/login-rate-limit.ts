@@ -1,8 +1,8 @@
 import { type Clock, secondsUntil } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
+import { createAttemptWindows } from '../../store/attempt-windows.ts'
 import type { AttemptStore } from '../../store/store.ts'
-import { createAttemptWindows } from './attempt-windows.ts'
 import { networkOf, siteOf } from './network.ts'
 
 export interface RateLimits {

@@ -4,7 +4,6 @@ import type { SignInRequest } from '../../provider/provider.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore, TicketStore } from '../../store/store.ts'
 import { digestOf } from '../identity/digest.ts'
-import { createAttemptWindows } from '../protection/attempt-windows.ts'
 import { createOutstandingCheck } from '../protection/outstanding.ts'
 
 /*
@@ -23,6 +22,8 @@ export interface Flow extends SignInRequest {
   provider: string
   /** Where the user wants to go; checked by the page that leads there. */
   to: string
+  /** The span of time in which it began. */
+  span: number
 }
 
 interface StoredFlow {
@@ -30,6 +31,7 @@ interface StoredFlow {
   nonce: string
   verifier: string
   to: string
+  span: number
   /** Digest of the cookie. */
   cookie: string
   expires_at: number
@@ -44,6 +46,15 @@ const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 /** 256 random bits in letters and digits alone: nothing on their way encodes or cuts them. */
 const newWord = (): string => Array.from({ length: 43 }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')
 
+const newFlow = (provider: string, to: string, span: number): Flow => ({
+  provider,
+  to,
+  span,
+  state: newWord(),
+  nonce: newWord(),
+  verifier: randomBytes(32).toString('base64url'),
+})
+
 export type Flows = ReturnType<typeof createFlows>
 
 /** The browser in which a sign-in begins: its flow cookie, and the client's address. */
@@ -54,7 +65,7 @@ export interface Browser {
 
 export interface FlowStore {
   tickets: TicketStore
-  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear'>
+  attempts: Pick<AttemptStore, 'count' | 'read'>
 }
 
 export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, clock: Clock) {
@@ -68,17 +79,10 @@ export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, c
     async begin(provider: string, to: string, { cookie, address }: Browser): Promise<{ flow: Flow; cookie: string }> {
       await limit.check(address)
       const kept = cookie !== null && WORD.test(cookie) ? cookie : newWord()
-      const flow: Flow = {
-        provider,
-        to,
-        state: newWord(),
-        nonce: newWord(),
-        verifier: randomBytes(32).toString('base64url'),
-      }
+      const flow = newFlow(provider, to, await limit.count())
       const { state, ...secrets } = flow
       const expires_at = clock.now() + FLOW_LIFETIME
       const stored: StoredFlow = { ...secrets, cookie: digestOf(kept), expires_at }
-      await limit.count()
       await tickets.put(type, idOf(state), JSON.stringify(stored), expires_at)
       return { flow, cookie: kept }
     },
@@ -102,6 +106,9 @@ export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, c
       return (await tickets.take(type, idOf(state))) === null ? used : { flow: { ...flow, state } }
     },
 
+    /** Call it once for a sign-in that was taken, when the provider has proven its user: it leaves room for another. */
+    proven: ({ span }: Flow): Promise<void> => limit.countProven(span),
+
     /** Keeps what the next step of a sign-in needs for the page of the browser with this cookie, and names it. */
     async keepStep(cookie: string, step: unknown): Promise<string> {
       const name = newWord()
@@ -118,17 +125,35 @@ export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, c
   }
 }
 
-/** How many begin within the lifetime of one. Those that have ended count until the window does: tickets are not counted. */
+/**
+ * How many begin within the lifetime of one and have not proven a user. Those that fail or expire count until their span of time ends:
+ * tickets are not counted, and one that has failed leaves its mark.
+ */
 function createLimit(type: LoginType, attempts: FlowStore['attempts'], clock: Clock) {
-  const begun = `flows:${type}`
-  const windows = createAttemptWindows(attempts, clock)
+  // Named after their span: what ends late belongs to the span of its beginning, and no clock that is set back keeps one open.
+  const present = (): number => Math.floor(clock.now() / FLOW_LIFETIME)
+  const begun = (span: number): string => `flows-begun:${type}:${span}`
+  const proven = (span: number): string => `flows-proven:${type}:${span}`
+  const read = async (name: string): Promise<number> => (await attempts.read(name))?.count ?? 0
   return {
     check: createOutstandingCheck({
-      name: begun,
+      name: `flows:${type}`,
       attempts,
       lifetime: FLOW_LIFETIME,
-      outstanding: async () => (await windows.read(begun, FLOW_LIFETIME))?.count ?? 0,
+      async outstanding() {
+        const span = present()
+        const [all, ended] = await Promise.all([read(begun(span)), read(proven(span))])
+        return all - ended
+      },
     }),
-    count: () => windows.count(begun, FLOW_LIFETIME),
+    /** Counts one that begins, and returns its span. */
+    async count(): Promise<number> {
+      const span = present()
+      await attempts.count(begun(span), FLOW_LIFETIME)
+      return span
+    },
+    async countProven(span: number): Promise<void> {
+      if (span === present()) await attempts.count(proven(span), FLOW_LIFETIME)
+    },
   }
 }

@@ -107,6 +107,7 @@ function createArrive(options: SignInsOptions) {
     const identity = await part.provider
       .prove(query, flow, callbackOf(name), wantedClaims(settings))
       .catch(fault => refuseProven(attempt, fault))
+    await flows.proven(flow)
     const proven = provenBy(settings, identity, clock)
     const device = { device_type: deviceTypeOf(visitor.userAgent), device_id: '', login_ip: address }
     const signedIn = await proceed(part, identity, { device, proven }, attempt)

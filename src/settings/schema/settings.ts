@@ -13,6 +13,7 @@ import {
   Url,
   Variant,
 } from '../notation/notation.ts'
+import type { PemFiles } from '../pem.ts'
 import { Accounts } from './account-sources.ts'
 import { Browser } from './browser.ts'
 import { Access, Cors, Gate } from './gate.ts'
@@ -215,6 +216,8 @@ export interface Settings extends Omit<DecodedSettings, 'jwt' | 'login' | 'inter
   internal: DecodedSettings['internal'] & { secret: string }
   permissions: PermissionSettings
   upstreams: UpstreamSettings[]
+  /** The files of certificates and keys that were read with these settings. */
+  pem: PemFiles
   /** What `/readyz` says of these settings. */
   warnings: readonly string[]
 }

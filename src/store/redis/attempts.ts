@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { AttemptStore, Attempts } from '../store.ts'
 import type { Keys } from './commands/key-names.ts'
-import type { RedisCommands } from './commands/redis-commands.ts'
+import { lifetimeUntil, type RedisCommands } from './commands/redis-commands.ts'
 
 export class RedisAttempts implements AttemptStore {
   readonly #redis: RedisCommands
@@ -34,7 +34,7 @@ export class RedisAttempts implements AttemptStore {
   }
 
   set(name: string, count: number, resetsAt: number): Promise<void> {
-    return this.#redis.set(this.#keys.attempts(name), String(count), resetsAt)
+    return this.#redis.setFor(this.#keys.attempts(name), String(count), lifetimeUntil(resetsAt, this.#clock))
   }
 
   raise(name: string, count: number, window: number): Promise<boolean> {

@@ -1,5 +1,7 @@
 import { Cluster } from 'ioredis'
+import { systemClock } from '../../base/clock.ts'
 import { createLog } from '../../base/log/log.ts'
+import type { RedisClient } from './connection/client.ts'
 import { connect } from './connection/connections.ts'
 import { remedyOf, summaryOf } from './connection/fault.ts'
 import type { RedisSettings } from './connection/options.ts'
@@ -16,13 +18,13 @@ export async function probeRedis(settings: RedisSettings, prefix: string, timeou
   const connections = await connect(settings, timeout, log)
   const client = connections.store
   try {
-    if (client.status !== 'ready') return { fault: remedyFor(faults[0] ?? 'no answer') }
+    if (client.status !== 'ready') return { fault: remedyFor(faults[0] ?? (await whyUnready(client))) }
     await answerOf(client, client.get(`${prefix}:probe`))
     const node = client instanceof Cluster ? client.nodes('master')[0] : client
     const info = node === undefined ? '' : await answerOf(node, node.info()).catch(() => '')
     if (/^role:slave/m.test(info)) return { fault: 'it is a replica, which refuses to be written; name its master' }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
-    return { fault: null, version, warnings: await redisWarnings(client) }
+    return { fault: null, version, warnings: await redisWarnings(client, systemClock) }
   } catch (fault) {
     return { fault: remedyFor(faults[0] ?? summaryOf(fault)) }
   } finally {
@@ -31,3 +33,10 @@ export async function probeRedis(settings: RedisSettings, prefix: string, timeou
 }
 
 const remedyFor = (fault: string): string => `${fault}: ${remedyOf(fault)}`
+
+/** The library waits in silence for a server that loads its data, and lets only commands pass that are answered meanwhile. */
+async function whyUnready(client: RedisClient): Promise<string> {
+  if (client instanceof Cluster || client.status !== 'connect') return 'no answer'
+  const info = await answerOf(client, client.info('persistence')).catch(() => '')
+  return /^loading:1/m.test(info) ? 'LOADING' : 'no answer'
+}

@@ -64,10 +64,12 @@ export class RedisStore implements Store {
   readonly #writer: OnlineWriter
   readonly #upkeep: RedisUpkeep
   readonly #probe: string
+  readonly #clock: Clock
   readonly #proof: ReplicaProof | null = null
   #closed: Promise<void> | null = null
 
   constructor(connections: Connections, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
+    this.#clock = clock
     const { prefix, timeout } = settings
     const client = connections.store
     const { timestamps, captchaKey, sharing = NO_SHARING } = forms
@@ -111,8 +113,8 @@ export class RedisStore implements Store {
       )
     }
     this.online = new RedisOnline(online, this.#writer, clock, this.#upkeep.reindex)
-    this.captchas = new RedisCaptchas(commands, keys)
-    this.tickets = new RedisTickets(commands, keys)
+    this.captchas = new RedisCaptchas(commands, keys, clock)
+    this.tickets = new RedisTickets(commands, keys, clock)
     this.attempts = new RedisAttempts(commands, keys, clock)
     this.journal = new RedisJournal(client, repeats.ask, keys)
   }
@@ -122,7 +124,7 @@ export class RedisStore implements Store {
   }
 
   warnings(): Promise<string[]> {
-    return redisWarnings(this.connections.store)
+    return redisWarnings(this.connections.store, this.#clock)
   }
 
   counts(): StoreCounts {

@@ -1,19 +1,22 @@
+import type { Clock } from '../../base/clock.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { TicketStore } from '../store.ts'
 import type { Keys } from './commands/key-names.ts'
-import type { RedisCommands } from './commands/redis-commands.ts'
+import { lifetimeUntil, type RedisCommands } from './commands/redis-commands.ts'
 
 export class RedisTickets implements TicketStore {
   readonly #redis: RedisCommands
   readonly #keys: Keys
+  readonly #clock: Clock
 
-  constructor(redis: RedisCommands, keys: Keys) {
+  constructor(redis: RedisCommands, keys: Keys, clock: Clock) {
     this.#redis = redis
     this.#keys = keys
+    this.#clock = clock
   }
 
   put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void> {
-    return this.#redis.set(this.#keys.ticket(type, id), text, expiresAt)
+    return this.#redis.setFor(this.#keys.ticket(type, id), text, lifetimeUntil(expiresAt, this.#clock))
   }
 
   read(type: LoginType, id: string): Promise<string | null> {

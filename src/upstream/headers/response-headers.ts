@@ -91,13 +91,21 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   if (edits !== null) kept.push(...edits.added)
   // Shared caches may keep a `Set-Cookie` of an answer that is public, and send it to others (RFC 9111 7.3). Ours has a session.
   const hasSession = ours['set-cookie'] !== undefined
-  if (hasSession || (isPersonal && !hasCacheControl(kept))) kept.push('Cache-Control', 'private')
+  if (hasSession || (isPersonal && !speaksToSharedCaches(kept))) kept.push('Cache-Control', 'private')
   addOurs(kept, ours)
   return { headers: kept, hasLength: length !== undefined, dropped }
 }
 
-function hasCacheControl(headers: readonly string[]): boolean {
-  for (let i = 0; i < headers.length; i += 2) if (judgePlain(headers[i]!).lower === 'cache-control') return true
+/**
+ * Directives by which an answer is for all, or for no shared cache. `max-age` alone is neither: to a request with `Authorization` a
+ * shared cache would not keep it (RFC 9111 3.5), and that this one proves who it is for, no cache can see.
+ */
+const FOR_SHARED_CACHES = /(?:^|,)[ \t]*(?:(?:public|private|no-store)[ \t]*(?:,|$)|s-maxage[ \t]*=)/i
+
+function speaksToSharedCaches(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (judgePlain(headers[i]!).lower === 'cache-control' && FOR_SHARED_CACHES.test(headers[i + 1]!)) return true
+  }
   return false
 }
 

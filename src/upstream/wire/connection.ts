@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Connect } from './connect.ts'
+import type { Connect, Opening } from './connect.ts'
 import { BodyNotRead, isClosed, isClosedForWriting, ResponseTimeout } from './connection-faults.ts'
 import type { Link, Receiver, UpstreamRequest } from './receiver.ts'
 import { RequestWriter } from './request-writer.ts'
@@ -28,10 +28,11 @@ export class Connection implements Link {
   /** The client whose share it counts for, while a request is on it. */
   client: string | null = null
   readonly #options: ConnectionOptions
-  readonly #socket: Socket
+  readonly #opening: Opening
+  /** Absent until it is connected. */
+  #socket: Socket | null = null
   readonly #reader = new ResponseReader()
   readonly #writer: RequestWriter
-  #isConnected = false
   #isGone = false
   #isHeld = false
   #receiver: Receiver | null = null
@@ -47,9 +48,9 @@ export class Connection implements Link {
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#writer = new RequestWriter({ onProgress: () => this.#awaitHead(), onFault: error => this.#end(error) })
-    this.#socket = options.connect((error, socket) => {
+    this.#opening = options.connect((error, socket) => {
       if (error !== null) return this.#end(error)
-      this.#isConnected = true
+      this.#socket = socket
       socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
       this.#writer.attach(socket)
       if (this.#receiver !== null) this.#write()
@@ -59,14 +60,14 @@ export class Connection implements Link {
 
   /** Whether another request may be sent. */
   get isFree(): boolean {
-    return !this.#isGone && this.#receiver === null && this.#isConnected
+    return !this.#isGone && this.#receiver === null && this.#socket !== null
   }
 
   /** Only on a connection without a request. Never throws: the receiver gets the error. */
   send(request: UpstreamRequest, receiver: Receiver): void {
     this.#request = request
     this.#receiver = receiver
-    if (this.#isConnected) this.#write()
+    if (this.#socket !== null) this.#write()
   }
 
   #write(): void {
@@ -195,7 +196,7 @@ export class Connection implements Link {
   hold(receiver: Receiver): void {
     if (this.#receiver !== receiver) return
     this.#isHeld = true
-    this.#socket.pause()
+    this.#socket?.pause()
   }
 
   resume(receiver: Receiver): void {
@@ -204,7 +205,7 @@ export class Connection implements Link {
 
   #readOn(): void {
     this.#isHeld = false
-    this.#socket.resume()
+    this.#socket?.resume()
   }
 
   abort(receiver: Receiver, cause: Error): void {
@@ -235,7 +236,7 @@ export class Connection implements Link {
     const receiver = this.#receiver
     this.#reader.abandon()
     this.#forgetRequest()
-    this.#socket.destroy()
+    this.#opening.destroy()
     this.#options.onGone(this)
     receiver?.onError(cause)
   }

@@ -27,15 +27,21 @@ export interface ResponseStart {
 const PREFIX = 'HTTP/1.'
 const CODE_AT = PREFIX.length + 2
 const SPACE = 32
+const CR = 13
 
 /** Invalid bytes in a line of a head: controls, and a bare CR or LF (RFC 9112 2.2, RFC 9110 5.5). */
 const ILLEGAL = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const isToken = memoize(name => TOKEN.test(name))
 
-/** Whether these bytes, an incomplete head, can become a valid one. */
-export const canBeHead = (beginning: string): boolean =>
-  beginning.startsWith(PREFIX.slice(0, beginning.length)) && !ILLEGAL.test(beginning.replace(/\r$/, ''))
+/** Whether the bytes from `at` on, an incomplete head, can become a valid one. Those up to `checked` could the last time. */
+export function canBeHead(bytes: Buffer, at: number, checked: number): boolean {
+  const prefix = bytes.toString('latin1', at, at + PREFIX.length)
+  if (!PREFIX.startsWith(prefix)) return false
+  // A CR at the end of a piece is checked with what follows it.
+  const from = checked > at && bytes[checked - 1] === CR ? checked - 1 : checked
+  return !ILLEGAL.test(bytes.toString('latin1', from, bytes.at(-1) === CR ? bytes.length - 1 : bytes.length))
+}
 
 /** Whether a response to this method ends with its head, whatever its fields announce (RFC 9112 6.3). */
 export const endsWithHead = (method: string | undefined, status: number): boolean =>

@@ -1,3 +1,4 @@
+import { HeldBytes } from './held-bytes.ts'
 import {
   canBeHead,
   endsWithHead,
@@ -38,7 +39,9 @@ export class ResponseReader {
   /** Remaining bytes of the body, or of the chunk. */
   #left = 0
   /** The received part of an incomplete line or head. */
-  #held: Buffer | null = null
+  #held: HeldBytes | null = null
+  /** Bytes of it in which no end was found. They are not searched again: a head may arrive in pieces of one byte. */
+  #searched = 0
   /** What the last response says of the connection. Its head as a whole is not kept: see `ClientConnection`. */
   #keepsAlive = false
   #keepAliveSeconds: number | null = null
@@ -81,17 +84,20 @@ export class ResponseReader {
 
   /** Throws `MalformedResponse`, and exceptions of the receiver. */
   read(arrived: Buffer): void {
-    const bytes = this.#held === null ? arrived : Buffer.concat([this.#held, arrived])
-    this.#held = null
+    const held = this.#held
+    const bytes = held === null ? arrived : held.add(arrived)
     let at = 0
     while (at < bytes.length && this.#part !== 'nothing') {
       const next = this.#readPart(bytes, at)
       if (next === INCOMPLETE) {
-        this.#held = bytes.subarray(at)
+        if (held === null || at > 0) this.#held = new HeldBytes(bytes.subarray(at))
+        this.#searched = bytes.length - at
         return
       }
+      this.#searched = 0
       at = next
     }
+    this.#held = null
     if (at < bytes.length) this.#surplus = true
   }
 
@@ -121,11 +127,11 @@ export class ResponseReader {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const end = bytes.indexOf(HEAD_END, at)
+    const end = this.#findHeadEnd(bytes, at)
     if (end === -1 ? bytes.length - at > MAX_HEAD_BYTES : end - at > MAX_HEAD_BYTES)
       throw new MalformedResponse('a head of more than 32 KiB')
     if (end === -1) {
-      if (!canBeHead(bytes.toString('latin1', at))) throw new MalformedResponse('it does not begin as one')
+      if (!canBeHead(bytes, at, at + this.#searched)) throw new MalformedResponse('it does not begin as one')
       return INCOMPLETE
     }
     const start = readHead(bytes.toString('latin1', at, end))
@@ -138,6 +144,11 @@ export class ResponseReader {
     this.#receiver!.onHeaders(status, start.headers)
     if (status >= 200 && this.#receiver !== null) this.#beginBody(start)
     return end + HEAD_END.length
+  }
+
+  #findHeadEnd(bytes: Buffer, at: number): number {
+    // Of the end itself, a part may have been there before.
+    return bytes.indexOf(HEAD_END, at + Math.max(0, this.#searched - HEAD_END.length + 1))
   }
 
   /** RFC 9112 6.3. */
@@ -191,7 +202,7 @@ export class ResponseReader {
       this.#complete(NO_TRAILERS)
       return at + LINE_END.length
     }
-    const end = bytes.indexOf(HEAD_END, at)
+    const end = this.#findHeadEnd(bytes, at)
     if ((end === -1 ? bytes.length : end) - at > MAX_HEAD_BYTES) throw new MalformedResponse('too many trailers')
     if (end === -1) return INCOMPLETE
     this.#complete(readTrailers(bytes.toString('latin1', at, end)))

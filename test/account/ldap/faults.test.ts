@@ -155,7 +155,7 @@ async function certificates(t: Test, slapd: Slapd, base: string): Promise<void> 
     await once(server, 'listening')
     t.teardown(() => void server.close())
     const url = `ldap://localhost:${(server.address() as AddressInfo).port}`
-    const source = await openSource(t, ldapConfig({ url, ca: slapd.ca }, { base, start_tls: true, timeout: '1s' }))
+    const source = await openSource(t, ldapConfig({ url, ca: slapd.ca }, { base, start_tls: true, timeout: '60s' }))
     t.ok(await faultOf(source.find('jane')))
     t.equal(sent.length, 1)
     t.notMatch(Buffer.concat(sent).toString(), SERVICE.password)

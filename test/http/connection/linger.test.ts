@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import t from 'tap'
+import { openRawClient } from '../../support/client.ts'
 import { forwardTo } from '../../support/forward-fixture.ts'
 
 /* Clients that go on sending behind their answer. What they send is discarded, so that they come to read the answer. */
@@ -24,16 +24,11 @@ for (const [what, head, status] of [
 ] as const)
   t.test(`${what} is read, and its client gets the answer`, async t => {
     const { port } = await forwardTo(t, 'http://127.0.0.1:9')
-    const socket = connect(port, '127.0.0.1')
-    t.teardown(() => socket.destroy())
-    let heard = ''
-    socket.on('data', chunk => {
-      heard += chunk
-    })
+    const { socket, heard } = openRawClient(t, port)
     // Rejects where the connection is reset.
     const closed = once(socket, 'close')
     socket.write(head)
     socket.end(REST)
     await Promise.all([once(socket, 'finish'), closed])
-    t.match(heard, new RegExp(`^HTTP/1\\.1 ${status} `))
+    t.match(heard(), new RegExp(`^HTTP/1\\.1 ${status} `))
   })

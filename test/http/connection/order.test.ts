@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { callRaw } from '../../support/client.ts'
+import { callRaw, openRawClient } from '../../support/client.ts'
 import { forwardTo, TOKEN } from '../../support/forward-fixture.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -21,13 +20,8 @@ async function open(t: Test) {
 
 /** A client that goes on sending; answers what it heard, and the fault that its connection ended with. */
 async function sendOnAndOn(t: Test, port: number, first: string): Promise<{ heard: string; fault: Error | null }> {
-  const socket: Socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  t.teardown(() => socket.destroy())
-  let heard = ''
+  const { socket, heard } = openRawClient(t, port, { allowHalfOpen: true })
   let fault: Error | null = null
-  socket.on('data', chunk => {
-    heard += chunk
-  })
   socket.on('error', error => {
     fault = error
   })
@@ -35,7 +29,7 @@ async function sendOnAndOn(t: Test, port: number, first: string): Promise<{ hear
   const timer = setInterval(() => socket.write('x'.repeat(1000)), 10)
   t.teardown(() => clearInterval(timer))
   await Promise.race([once(socket, 'end'), once(socket, 'close')])
-  return { heard, fault }
+  return { heard: heard(), fault }
 }
 
 const statusesOf = (heard: string): string[] => heard.match(/HTTP\/1\.1 \d{3}/g)?.map(line => line.slice(9)) ?? []
@@ -75,19 +69,14 @@ t.test('nothing that follows a misframed request is served', async t => {
 
 t.test('a request with an unsupported Upgrade is answered, and nothing after it is served', async t => {
   const { port, asked } = await open(t)
-  const socket = connect(port, '127.0.0.1')
-  t.teardown(() => socket.destroy())
-  let heard = ''
-  socket.on('data', chunk => {
-    heard += chunk
-  })
+  const { socket, heard } = openRawClient(t, port)
   const closed = once(socket, 'close')
   socket.write(`${get('first', 'Connection: Upgrade\r\nUpgrade: h2c\r\n')}GET /api/v1/c/lost HTTP/1.1\r\nX-Value: `)
-  t.ok(await until(() => heard.includes('first')))
+  t.ok(await until(() => heard().includes('first')))
   socket.write(`${get('hidden')}\r\n\r\n`)
   await closed
-  t.same(statusesOf(heard), ['200'])
-  t.match(heard, /connection: close/i)
+  t.same(statusesOf(heard()), ['200'])
+  t.match(heard(), /connection: close/i)
   t.same(asked(), ['first'])
 })
 

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { MAX_HELD } from '../../../src/http/server/connection/connection.ts'
-import { call, callRaw } from '../../support/client.ts'
+import { MAX_HELD, serveInTurn } from '../../../src/http/server/connection/connection.ts'
+import { call, callRaw, openRawClient } from '../../support/client.ts'
 import { forwardTo, TOKEN } from '../../support/forward-fixture.ts'
 import { until } from '../../support/until.ts'
 import { type Handler, startUpstream } from '../../support/upstream.ts'
@@ -30,19 +31,14 @@ async function holding(t: Test) {
 }
 
 async function client(t: Test, port: number): Promise<{ socket: Socket; heard(): string; isClosed(): boolean }> {
-  const socket = connect(port, '127.0.0.1')
-  t.teardown(() => socket.destroy())
-  let heard = ''
+  const { socket, heard } = openRawClient(t, port)
   let isClosed = false
-  socket.on('data', chunk => {
-    heard += chunk
-  })
   socket.on('error', () => {})
   socket.on('close', () => {
     isClosed = true
   })
   await once(socket, 'connect')
-  return { socket, heard: () => heard, isClosed: () => isClosed }
+  return { socket, heard, isClosed: () => isClosed }
 }
 
 const statusesOf = (heard: string): string[] => heard.match(/HTTP\/1\.1 \d{3}/g)?.map(line => line.slice(9)) ?? []
@@ -102,6 +98,35 @@ t.test('pipelined requests beyond the limit are not answered, and the last answe
   t.match(heard.slice(heard.lastIndexOf('HTTP/1.1')), /connection: close/i)
   t.match(heard, new RegExp(`\\r\\n${MAX_HELD}(\\r\\n|$)`), 'in their order')
   t.equal(upstream.requests.length, MAX_HELD + 1)
+})
+
+t.test('Node keeps no request of a packet beyond the limit', async t => {
+  let made = 0
+  class Counted extends ServerResponse {
+    constructor(...given: ConstructorParameters<typeof ServerResponse>) {
+      super(...given)
+      made++
+    }
+  }
+  const served: ServerResponse[] = []
+  const server = createServer({ ServerResponse: Counted }, (_request, response) => void served.push(response))
+  serveInTurn(server)
+  server.listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { socket, heard, isClosed } = await client(t, (server.address() as AddressInfo).port)
+  const handshake = 'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(2000) + handshake)
+  t.ok(await until(() => made > MAX_HELD + 1))
+  // The packet is read by then.
+  await new Promise(setImmediate)
+  t.equal(made, MAX_HELD + 2)
+  for (let i = 0; i <= MAX_HELD; i++) {
+    t.ok(await until(() => served.length === i + 1))
+    served[i]!.end()
+  }
+  t.ok(await until(isClosed))
+  t.equal(statusesOf(heard()).length, MAX_HELD + 1)
 })
 
 t.test('pipelined requests up to the limit are all answered, and the connection stays open', async t => {

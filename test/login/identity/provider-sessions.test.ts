@@ -30,8 +30,9 @@ function open(only: 'user' | 'session' = 'user') {
   return {
     time,
     signIn: (id: string, latestEnd: number) => sessions.link({ user: 'ada', session: 'sid', latestEnd } as Proven, id),
-    async loggedOut(named: { user?: string; session?: string }): Promise<string[]> {
-      await sessions.end('staff', { user: undefined, session: undefined, ...named, issuedAt: 0 }, only)
+    hasEnded: (issuedAt: number) => sessions.hasEnded({ user: 'ada', session: 'other', issuedAt } as Proven),
+    async loggedOut(named: { user?: string; session?: string; issuedAt?: number }): Promise<string[]> {
+      await sessions.end('staff', { user: undefined, session: undefined, issuedAt: 0, ...named }, only)
       return ended.splice(0)
     },
   }
@@ -64,4 +65,14 @@ t.test('a logout of one session ends it under every account that its user was fo
   await signIn('2', 1000)
   t.same(await loggedOut({ session: 'sid' }), ['2', '1'])
   t.same(await loggedOut({ user: 'ada', session: 'sid' }), ['2', '1'])
+})
+
+t.test('a logout that arrives behind a later one lets no sign-in pass that the later one stops', async t => {
+  const { hasEnded, loggedOut } = open()
+  await loggedOut({ user: 'ada', issuedAt: 150 })
+  await loggedOut({ user: 'ada', issuedAt: 100 })
+  t.equal(await hasEnded(140), true)
+  t.equal(await hasEnded(160), false, 'one that began after both')
+  await loggedOut({ user: 'ada', issuedAt: 170 })
+  t.equal(await hasEnded(160), true)
 })

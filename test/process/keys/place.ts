@@ -168,6 +168,8 @@ const cacheOf = (store: StoreKind) => ({ business: store === 'redis' ? 'tracking
 
 const SETTINGS = {
   data: 'data',
+  // A busy machine may leave the connection to a worker alone for long.
+  listen: { timeouts: { keep_alive: '1h' } },
   upstreams: 'upstreams.yaml',
   browser: { business: true },
   keys: { business: { max_per_user: MOST, overlap: `${OVERLAP / 1000}s` }, consumer: {} },
@@ -201,6 +203,7 @@ async function openStoredKeys(t: Test, { folder, environment }: Supervised) {
   const keys: Keys = createKeys({
     type: 'BUSINESS',
     credentials: store.credentials,
+    attempts: store.attempts,
     settings: limits,
     clock: systemClock,
     publish: () => undefined,

@@ -174,6 +174,8 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
         `${session}; a=1; __Host-dualgate-c=x; b=2; dualgate-b=y`,
         `dualgate-c=x; __Secure-dualgate-b=y; ${session}`,
         `a=1; __Secure-dualgate-c=; ${session}`,
+        `${session}; __Host-dualgate-flow=x; a=1`,
+        `dualgate-c=x; dualgate-flow=z; __Secure-dualgate-b=y; a=1; ${session}`,
         `${others}; ${session}`,
         `${session}; ${others}`,
       ]) {
@@ -191,6 +193,7 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
       for (const lines of [
         [[...many('dualgate-b=x'), session].join('; ')],
         [[session, ...many('a=1; dualgate-c=x')].join('; ')],
+        [[...many('dualgate-flow=x; a=1'), session].join('; ')],
         [[...many('dualgate-b=x; a=1'), session, ...many('__Secure-dualgate-c')].join('; ')],
         ['a=1', session],
         [session, 'a=1', 'dualgate-b=x'],
@@ -205,7 +208,7 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
         for (const { headers } of application.requests.slice(before)) {
           const title = lines.join(' | ').replaceAll(token, 'token')
           t.notMatch(headers.cookie ?? '', token, title)
-          t.notMatch(headers.cookie ?? '', /(?:^|[; ])(?:__Host-|__Secure-)?dualgate-[bc]\s*=/, title)
+          t.notMatch(headers.cookie ?? '', /(?:^|[; ])(?:__Host-|__Secure-)?dualgate-(?:[bc]|flow)\s*=/, title)
         }
       }
       for (const authorization of [`Bearer ${token}`, 'Basic dTpw']) {

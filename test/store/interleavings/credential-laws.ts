@@ -1,5 +1,5 @@
 import type { CredentialStore } from '../../../src/store/credentials.ts'
-import { PENDING } from '../../../src/store/redis/credentials/credentials.ts'
+import { PENDING } from '../../../src/store/redis/credentials/entry.ts'
 import { readLive, type StoredCredential } from '../../../src/store/redis/credentials/record.ts'
 import { keys } from './acts.ts'
 import { type CredentialAct, MOST, performCredentialAct, printCredentialAct } from './credential-acts.ts'
@@ -14,10 +14,12 @@ export const OWNER = { type: 'BUSINESS', user: 'u' } as const
 const LATER = PENDING + 1
 
 /**
- * C1 what can be found is in the list of its owner, which outlives it; C2 no more than so many count; C3 what was stored lives
+ * C1 what can be found is in the list of its owner, which outlives it; C2 no more than so many count, and one more for each
+ * succession that died; C3 what was stored lives
  * until it is ended or succeeded; C4 what was not stored does not; C5 a confirmed end is the end; C6 a credential is succeeded once;
  * C7 whatever died, all places can be used a little later, and all credentials can be ended; C8 a verb without an answer was
- * disturbed by a fault, or by the end of what it stored.
+ * disturbed by a fault, or by the end of what it stored; C9 a succession that one fault has kept from its answer can be tried again,
+ * unless its successor has taken the place: then that is in the list.
  */
 export const CREDENTIALS: Subject<CredentialAct, CredentialStore> = {
   perform: performCredentialAct,
@@ -25,14 +27,16 @@ export const CREDENTIALS: Subject<CredentialAct, CredentialStore> = {
   canBegin: () => true,
   check(redis, scenes) {
     checkEverywhere(redis, scenes, act => (act.verb === 'wait' ? act.verb : printCredentialAct(act)))
-    checkLists(redis)
+    checkLists(redis, scenes)
     for (const scene of scenes) {
+      if (isRetry(scene.act) && begun(scene)) expect(scene.answer === true, `C9: ${scene.act.id} cannot be succeeded`)
       if (succeeded(scene)) checkScene(redis, scenes, scene)
-      else if (scene.failed && !scene.faulted) checkUndisturbed(scenes, scene)
+      else if (scene.failed && scene.faults === 0) checkUndisturbed(scenes, scene)
     }
     checkClosing(redis, scenes)
   },
-  closing: () => [
+  closing: (scenes, redis) => [
+    ...retries(redis, scenes),
     { verb: 'wait', lifetime: LATER },
     ...Array.from(
       { length: MOST },
@@ -40,6 +44,28 @@ export const CREDENTIALS: Subject<CredentialAct, CredentialStore> = {
     ),
     { verb: 'remove-all', ...OWNER },
   ],
+}
+
+const AGAIN = '-again'
+
+type Succession = Extract<CredentialAct, { verb: 'succeed' }>
+
+const isSuccession = (act: CredentialScene['act']): act is Succession => act.verb === 'succeed'
+const isRetry = (act: CredentialScene['act']): act is Succession => isSuccession(act) && act.next.endsWith(AGAIN)
+
+/** One for each credential of which a succession got no answer, and that was not ended, nor succeeded by others, answered or not. */
+function retries(redis: ModelRedis, scenes: readonly CredentialScene[]): CredentialAct[] {
+  const acts = new Map<string, CredentialAct>()
+  for (const { act, answer, faults } of scenes) {
+    if (!isSuccession(act) || faults !== 1 || answer !== null) continue
+    const isDone = scenes.some(other => isSuccession(other.act) && other.act.id === act.id && other.answer === true)
+    const isEnded = scenes.some(other => begun(other) && endOf(other, act.next) !== null)
+    const old = liveIn(redis, act.id)
+    const isAnothers = old?.state === 'succeeded' && old.by !== act.next
+    if (isDone || isEnded || old === null || isAnothers || liveIn(redis, act.next) !== null) continue
+    acts.set(act.id, { ...act, next: act.id + AGAIN })
+  }
+  return [...acts.values()]
 }
 
 function liveIn(redis: ModelRedis, id: string): StoredCredential | null {
@@ -54,7 +80,7 @@ function allLive(redis: ModelRedis): StoredCredential[] {
   return ids.map(key => liveIn(redis, key.slice(start.length))).filter(live => live !== null)
 }
 
-function checkLists(redis: ModelRedis): void {
+function checkLists(redis: ModelRedis, scenes: readonly CredentialScene[]): void {
   const live = allLive(redis)
   const list = redis.entry(keys.credentials(OWNER.type, OWNER.user))
   for (const { id, owner } of live) {
@@ -64,8 +90,9 @@ function checkLists(redis: ModelRedis): void {
     const { endsAt } = redis.entry(keys.credential(OWNER.type, id))!
     expect(list!.endsAt >= endsAt, `C1: ${id} outlives the list of ${owner}`)
   }
-  const counting = live.filter(({ state }) => state === 'live')
-  expect(counting.length <= MOST, `C2: ${counting.length} count`)
+  const counting = live.filter(({ state, by }) => state === 'live' && by === undefined)
+  const died = scenes.filter(({ act, faults }) => isSuccession(act) && faults > 0)
+  expect(counting.length <= MOST + died.length, `C2: ${counting.length} count`)
 }
 
 function checkScene(redis: ModelRedis, scenes: readonly CredentialScene[], scene: CredentialScene): void {

@@ -99,7 +99,7 @@ export class Fixture<A extends AnyAct, V> {
     this.#pending = this.#pending.filter(other => other !== pending)
     if (fate !== 'done') {
       this.#faultsLeft--
-      scene.faulted = true
+      scene.faults++
     }
     const answer = fate === 'done' || fate === 'unanswered' ? pending.run() : undefined
     this.#answered[scene.actor]?.push(`${text} ${fate} ${JSON.stringify(answer)}`)
@@ -127,7 +127,7 @@ export class Fixture<A extends AnyAct, V> {
 
   /** Does what is done at the end, and checks what is left. */
   async close(): Promise<void> {
-    for (const act of this.#scenario.subject.closing(this.scenes)) await this.#undisturbed(act)
+    for (const act of this.#scenario.subject.closing(this.scenes, this.redis)) await this.#undisturbed(act)
     this.check()
   }
 
@@ -137,9 +137,9 @@ export class Fixture<A extends AnyAct, V> {
 
   /** Two stages with the same print go on alike. */
   print(): string {
-    const order = this.scenes.map(({ began, failed, faulted, answer }) => {
+    const order = this.scenes.map(({ began, failed, faults, answer }) => {
       const before = this.scenes.map(other => (other.answered < began ? 1 : 0)).join('')
-      return `${before}${failed}${faulted}${JSON.stringify(answer)}`
+      return `${before}${failed}${faults}${JSON.stringify(answer)}`
     })
     const late = this.#late.map(({ text }) => text)
     return JSON.stringify([this.redis.now, this.redis.print(), this.#answered, order, late, this.#faultsLeft])
@@ -192,7 +192,7 @@ export class Fixture<A extends AnyAct, V> {
       answeredAt: 0,
       answer: null,
       failed: false,
-      faulted: false,
+      faults: 0,
     }
     this.scenes.push(scene)
     return scene

@@ -48,6 +48,7 @@ export class ModelRedis {
     get: key => this.#text(key),
     read: key => this.#text(key),
     set: (key, value, endsAt) => this.#put(key, value, endsAt),
+    setFor: (key, value, lifetime) => this.#put(key, value, this.now + lifetime),
     create: (key, value, endsAt) => {
       if (this.entry(key) !== null) return false
       this.#put(key, value, endsAt)
@@ -113,6 +114,7 @@ export class ModelRedis {
     },
     // No session is in a set of these: its members end with it.
     addEnding: (key, member, endsAt) => this.commands.addMember(key, member, endsAt),
+    addEndingFor: (key, member, lifetime) => this.commands.addMember(key, member, this.now + lifetime),
     removeEnding: (key, member) => this.commands.removeMembers(key, [member]),
     countEnding: key => this.#members(key).size,
     count: (key, window) => {
@@ -143,13 +145,24 @@ export class ModelRedis {
       const counting = [...this.#scores(list)].filter(([member, end]) => member[0] === '+' && end > this.now)
       return counting.length < most ? this.#enterList(list, id, endsAt) : null
     },
-    takePlace: (list, id, endsAt, of) => {
+    takePlace: (list, id, endsAt, of, before) => {
       const scores = this.#scores(list)
-      const end = scores.get(`+${of}`)
+      const end = scores.get(`+${of}`) ?? scores.get(`-${of}`)
       if (end === undefined) return null
       scores.delete(`+${of}`)
+      scores.delete(`+${before}`)
       scores.set(`-${of}`, end)
       return this.#enterList(list, id, endsAt)
+    },
+    giveBack: (list, id, of) => {
+      const scores = this.#scores(list)
+      const end = scores.get(`-${of}`)
+      const hadPlace = scores.delete(`+${id}`)
+      if (hadPlace && end !== undefined) {
+        scores.delete(`-${of}`)
+        scores.set(`+${of}`, end)
+      }
+      if (scores.size === 0) this.#entries.delete(list)
     },
     listed: list => [...this.#scores(list).keys()].map(member => member.slice(1)),
     release: (list, ids) => {

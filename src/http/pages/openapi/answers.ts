@@ -56,7 +56,7 @@ export function responsesOf(contract: Described & Place, { locale, style, keys }
 
 /** What a place and the fields of a contract imply, and what the contract names. */
 const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Described & Place, keys: boolean): Failure[] => [
-  ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
+  ...(needs === 'nothing' ? [] : needs === 'secret' ? (['WRONG_SECRET'] as const) : (['NOT_LOGGED_IN'] as const)),
   ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
   ...(!keys || needs === 'nothing' || needs === 'secret' ? [] : (['NOT_FOR_KEYS'] as const)),
   ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),

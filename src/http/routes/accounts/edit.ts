@@ -39,11 +39,23 @@ const EDIT = {
   details:
     'Fields that are not given stay as they are. Where its status, roles or permissions change, the sessions of the account have ended when this answers. Administrators do not lock or demote themselves, and the last active SUPER_ADMIN who can sign in stays.',
   body: {
-    schema: { type: 'object', properties: { id: ID, ...CHANGEABLE }, required: ['id'] },
+    schema: {
+      type: 'object',
+      properties: {
+        id: ID,
+        ...CHANGEABLE,
+        revision: {
+          type: ['string', 'null'],
+          maxLength: 128,
+          description: 'Of the account as it was read. If a field that is given has changed since, nothing is changed.',
+        },
+      },
+      required: ['id'],
+    },
     example: { id: SAMPLE_USER, status: 'LOCKED' },
   },
   data: NOTHING,
-  refusals: CHANGE_REFUSALS,
+  refusals: [...CHANGE_REFUSALS, 'ACCOUNT_CHANGED'],
 } as const satisfies Contract
 
 export const edit = accountRoute(EDIT_ACCOUNTS, EDIT, async (request, accounts) => {

@@ -28,6 +28,10 @@ const ACCOUNT = Complete({
     type: 'boolean',
     description: 'Whether the client holds all that the account holds: changes of other accounts are refused.',
   },
+  revision: {
+    type: 'string',
+    description: 'For `edit`, which then refuses to change what others have changed meanwhile.',
+  },
 })
 
 const ANN = {
@@ -43,6 +47,7 @@ const ANN = {
   password_changed_at: '2026-05-02 10:00:00',
   last_login_time: '2026-05-16 09:12:44',
   editable: true,
+  revision: 'FyObbiUB.YwwvHA7h.ua4lAus5.T1PNoYwr',
 }
 
 const PAGE = {

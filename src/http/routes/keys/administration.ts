@@ -2,9 +2,9 @@ import type { TimestampFormat } from '../../../base/timestamp.ts'
 import { originOf } from '../../server/origin.ts'
 import { NOTHING, PageOf, SAMPLE_USER, USER_ID } from '../common-fields.ts'
 import type { Contract } from '../contract.ts'
-import { ENCRYPTED } from '../own-account/fields.ts'
+import { ENCRYPTED, PROOF_REFUSALS } from '../own-account/fields.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'
-import { createKeyViews, KEY_ID, LISTED, MADE, PROOF, PROOF_REFUSALS, SAMPLE_LISTED, WANTED } from './fields.ts'
+import { createKeyViews, KEY_ID, LISTED, MADE, PROOF, SAMPLE_LISTED, WANTED } from './fields.ts'
 import type { KeysOfSides } from './own.ts'
 
 /** The permissions of the administration of keys. Administrators of the B side hold them, for both sides. */

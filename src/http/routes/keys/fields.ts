@@ -100,15 +100,6 @@ export const MADE = {
   },
 } as const
 
-export const PROOF_REFUSALS = [
-  'WRONG_CREDENTIALS',
-  'WRONG_CODE',
-  'FACTOR_UNREADABLE',
-  'DISABLED',
-  'TOO_MANY_ATTEMPTS',
-  'BUSY',
-] as const
-
 /** Writes keys for clients: times as everywhere. */
 export function createKeyViews(timestamps: TimestampFormat, type: LoginType) {
   return {

@@ -4,9 +4,9 @@ import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
 import { NOTHING } from '../common-fields.ts'
 import type { Contract } from '../contract.ts'
-import { ENCRYPTED } from '../own-account/fields.ts'
+import { ENCRYPTED, PROOF_REFUSALS } from '../own-account/fields.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'
-import { createKeyViews, KEY_ID, LISTED, MADE, PROOF, PROOF_REFUSALS, SAMPLE_LISTED, WANTED } from './fields.ts'
+import { createKeyViews, KEY_ID, LISTED, MADE, PROOF, SAMPLE_LISTED, WANTED } from './fields.ts'
 
 const LIST = {
   summary: 'The own keys, the newest first',

@@ -101,6 +101,7 @@ export const renewTimeout = operation(
       example: { token: SAMPLE_TOKEN, seconds: 3600 },
     },
     data: NOTHING,
+    refusals: ['NOT_LOGGED_IN'],
   },
   async (side, { token, seconds }, origin) => {
     const request = asRequest(side, token)

@@ -5,17 +5,9 @@ import { NOTHING } from '../common-fields.ts'
 import type { Contract } from '../contract.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'
 import { CODE, NEW_FACTOR, RECOVERY_CODES } from '../second-factor-fields.ts'
-import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
+import { CURRENT_PASSWORD, ENCRYPTED, PROOF_REFUSALS } from './fields.ts'
 
-const REFUSALS = [
-  'WRONG_CREDENTIALS',
-  'WRONG_CODE',
-  'FACTOR_UNREADABLE',
-  'DISABLED',
-  'TOO_MANY_ATTEMPTS',
-  'BUSY',
-  'ACCOUNTS_UNWRITABLE',
-] as const
+const REFUSALS = [...PROOF_REFUSALS, 'ACCOUNTS_UNWRITABLE'] as const
 
 const SETUP = {
   summary: 'Set up a second factor: the secret for an app',

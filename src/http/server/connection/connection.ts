@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Socket } from 'node:net'
 import { isPlainLength } from '../../../base/header-names.ts'
 import type { Refusal } from '../../../base/refusal.ts'
+import { dropLaterRequests } from '../../../workarounds/node-surplus-requests.ts'
 import { hasBody } from '../bodies.ts'
 import { closeWithLinger } from './linger.ts'
 
@@ -87,6 +88,8 @@ export class ClientConnection {
     if (held.length >= MAX_HELD) {
       // The client reads in the last answer that it has to repeat the others (RFC 9112 9.3.2).
       this.closeAfter(held.at(-1)!.response)
+      // This packet may bring thousands.
+      dropLaterRequests(this.socket)
       return
     }
     held.push({ request, response })

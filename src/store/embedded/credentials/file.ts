@@ -1,11 +1,10 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import { checkFormat } from '../file/format.ts'
+import { CREDENTIALS_FILE } from '../file/identity.ts'
 import { EmbeddedFile } from '../file/lmdb-file.ts'
 import { EmbeddedCredentials } from './credentials.ts'
 import { EmbeddedFactors } from './factors.ts'
-
-const FILE_NAME = 'credentials.mdb'
 
 /** The file of the credentials and second factors, open, and what is in it. */
 export interface CredentialFile {
@@ -22,7 +21,7 @@ export async function openCredentials(
   maxEntries: number,
   log?: Logger,
 ): Promise<CredentialFile> {
-  const file = await EmbeddedFile.open(folder, timeout, FILE_NAME, {
+  const file = await EmbeddedFile.open(folder, timeout, CREDENTIALS_FILE, {
     clock,
     refused: 'new keys and second factors',
     ...(log !== undefined && { log }),

@@ -6,6 +6,7 @@ import { Unavailable } from '../../../base/refusal.ts'
 import { checkFreeSpace } from '../../../workarounds/lmdb-full-disk.ts'
 import { lastCommitOf } from '../../../workarounds/lmdb-last-commit.ts'
 import { keepQuiet } from '../../../workarounds/lmdb-quiet-commits.ts'
+import { SESSIONS_FILE } from './identity.ts'
 import { OpenLock } from './open-lock.ts'
 import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
 
@@ -20,8 +21,6 @@ import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
  * - When the file outgrows the map, the process that meets it maps twice as much and goes on; what limits the file is the
  *   disk. Space that was freed is used again; the file does not shrink.
  */
-
-const FILE_NAME = 'sessions.mdb'
 
 /** Longest key of a 4 KiB page, in bytes. */
 export const MAX_KEY_BYTES = 1978
@@ -113,7 +112,7 @@ export class EmbeddedFile {
   static async open(
     folder: string,
     timeout: number,
-    name = FILE_NAME,
+    name = SESSIONS_FILE,
     watched: WriteOutageOptions = {},
   ): Promise<EmbeddedFile> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../../base/refusal.ts'
+import { fileAt } from './identity.ts'
 import { keepRenewed, othersEnded } from './other-spaces.ts'
 import { isOfOtherSpace, isRunning, ownFileName } from './running-process.ts'
 
@@ -35,6 +36,8 @@ export class OpenLock {
   readonly #descriptor: number
   readonly #renewal: NodeJS.Timeout
   #changes = 0
+  /** The session file, and which file of the disk it was when this process opened it. */
+  #opened: { path: string; file: string | null } | null = null
 
   private constructor(openings: string, path: string) {
     this.#openings = openings
@@ -60,7 +63,9 @@ export class OpenLock {
       await othersRest(path, processes, wait)
       // Before: what is open when this fails would stay open.
       openLock.#say(RESTING)
-      return { opened: open(), openLock }
+      const opened = open()
+      openLock.#opened = { path, file: fileAt(path) }
+      return { opened, openLock }
     } catch (fault) {
       openLock.close()
       throw fault
@@ -105,8 +110,15 @@ export class OpenLock {
     if (this.#changes === 0) this.#say(RESTING)
   }
 
-  /** Its file is removed when it was void: this process stood still for so long that it counted as ended. */
+  /**
+   * Its file is removed when it was void: this process stood still for so long that it counted as ended. In another place the
+   * session file is another one to the processes that open it next.
+   */
   #checkHeld(): void {
+    if (this.#opened !== null && fileAt(this.#opened.path) !== this.#opened.file)
+      throw new Unavailable(
+        `${this.#opened.path} was moved, removed or replaced while it was open; put it back, or restart the gateway`,
+      )
     if (fstatSync(this.#descriptor).nlink > 0) return
     throw new Unavailable('another container has opened the store, while this process stood still; restart it')
   }

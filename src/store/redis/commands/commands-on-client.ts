@@ -16,6 +16,8 @@ export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock:
     ...endCommands(scripts, ask),
     ...memberCommands(client, scripts, ask),
     addEnding: async (key, member, at) => void (await ask(() => scripts.endingAdd(key, member, Math.ceil(at)))),
+    addEndingFor: async (key, member, lifetime) =>
+      void (await ask(() => scripts.endingAddFor(key, member, Math.ceil(lifetime)))),
     removeEnding: async (key, member) => void (await ask(() => client.zrem(key, member))),
     countEnding: key => ask(() => scripts.endingCount(key)),
     async count(key, window) {
@@ -59,7 +61,7 @@ function recordCommands(
   scripts: Scripts,
   ask: Ask,
   memory: Memory,
-): Part<'read' | 'set' | 'create' | 'replace' | 'enter' | 'take' | 'delete' | 'revoke'> {
+): Part<'read' | 'set' | 'setFor' | 'create' | 'replace' | 'enter' | 'take' | 'delete' | 'revoke'> {
   const { changes } = memory
   const isStale = mayBeStale(client, memory)
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
@@ -78,6 +80,7 @@ function recordCommands(
   return {
     read: key => (isStale() && changes.isEnded(key) ? ENDED : read(key)),
     set,
+    setFor: async (key, value, lifetime) => void (await ask(() => client.set(key, value, 'PX', Math.ceil(lifetime)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     replace: async (key, from, to) => (await ask(() => scripts.keyReplace(key, from, to))) === 1,
     ...(client instanceof Cluster

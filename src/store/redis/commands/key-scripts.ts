@@ -80,13 +80,20 @@ local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 `
 
-/** KEYS[1] sorted set, ARGV[1] member, ARGV[2] the timestamp of its end. */
-const ENDING_ADD = `${LAST}${NOW}
+/** KEYS[1] sorted set, ARGV[1] member, which ends at `at`. */
+const endingAdd = (at: string): string => `${LAST}${NOW}
+local at = ${at}
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ${ENDED_AT_ONCE})
 if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.max(tonumber(ARGV[2]), last)))
+redis.call('ZADD', KEYS[1], string.format('%.0f', at), ARGV[1])
+redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.max(at, last)))
 return 1`
+
+/** ARGV[2] the timestamp of its end. */
+const ENDING_ADD = endingAdd('tonumber(ARGV[2])')
+
+/** ARGV[2] milliseconds until its end. */
+const ENDING_ADD_FOR = endingAdd('now + ARGV[2]')
 
 /** KEYS[1] sorted set. Answers how many members have not ended. */
 const ENDING_COUNT = `${NOW}
@@ -208,6 +215,7 @@ export const SCRIPTS = {
   attemptBegin: ATTEMPT_BEGIN,
   windowRaise: RAISE,
   endingAdd: ENDING_ADD,
+  endingAddFor: ENDING_ADD_FOR,
   endingCount: ENDING_COUNT,
   endingPage: ENDING_PAGE,
   kickoutCount: KICKOUT_COUNT,
@@ -232,6 +240,7 @@ export interface Scripts {
   attemptBegin(key: string, id: string, lifetime: number, most: number): Promise<number>
   windowRaise(key: string, count: number, window: number): Promise<0 | 1>
   endingAdd(key: string, member: string, timestamp: number): Promise<number>
+  endingAddFor(key: string, member: string, lifetime: number): Promise<number>
   endingCount(key: string): Promise<number>
   endingPage(key: string, offset: number, limit: number): Promise<[total: number, ...members: string[]]>
   kickoutCount(key: string): Promise<number>

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.ts'
 import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged-changes.ts'
 
 /*
@@ -10,6 +11,8 @@ export interface RedisCommands {
   /** The same for a request: all reads of a turn of the event loop are one command. */
   read(key: string): Promise<string | null>
   set(key: string, value: string, expiresAt: number): Promise<void>
+  /** Sets a key that ends after so many milliseconds by the clock of Redis. */
+  setFor(key: string, value: string, lifetime: number): Promise<void>
   /** Sets a key that must not exist yet. */
   create(key: string, value: string, expiresAt: number): Promise<boolean>
   /** Replaces the value `from` of a key, which keeps its end. `false` if it has another one, and without the key. */
@@ -67,6 +70,8 @@ export interface RedisCommands {
 
   /** Adds a member that ends by itself to a sorted set, which ends with the last of them. */
   addEnding(key: string, member: string, expiresAt: number): Promise<void>
+  /** The same of one that ends after so many milliseconds by the clock of Redis. */
+  addEndingFor(key: string, member: string, lifetime: number): Promise<void>
   removeEnding(key: string, member: string): Promise<void>
   /** How many members have not ended. */
   countEnding(key: string): Promise<number>
@@ -81,6 +86,12 @@ export interface RedisCommands {
   /** Sets a count for so many milliseconds if it is greater than the present one; `false` if it is not. */
   raise(key: string, count: number, window: number): Promise<boolean>
 }
+
+/**
+ * Milliseconds until something ends, one at least. The clocks of Redis and of the gateway may differ by more than what lasts for some
+ * minutes: so Redis gets how long it lasts, and not when it ends.
+ */
+export const lifetimeUntil = (endsAt: number, clock: Clock): number => Math.max(1, endsAt - clock.now())
 
 /**
  * Members of a set that one command reads. Each of them leads to further commands: so many take the gateway some

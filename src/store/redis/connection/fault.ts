@@ -56,7 +56,8 @@ const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
   ],
   [/^(WRONGPASS|NOAUTH|ERR)/, 'it refuses this user or password; correct them'],
   [/^NOPERM/, 'this user may not read the keys below store.prefix; allow it ~<prefix>:* in the ACL'],
-  [/^(LOADING|BUSY|no answer in time)/, 'it is busy, or stopped; find out what keeps it from answering'],
+  [/^LOADING/, 'it reads its data after a start; wait until it has'],
+  [/^(BUSY|no answer in time)/, 'it is busy, or stopped; find out what keeps it from answering'],
 ]
 
 export const remedyOf = (fault: string): string =>

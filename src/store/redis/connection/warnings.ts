@@ -1,22 +1,45 @@
 import { Cluster, type Redis } from 'ioredis'
+import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from './client.ts'
 import { answerOf } from './silence.ts'
 
 /** Warnings about the configuration of Redis; in a Cluster every master is checked. */
-export async function redisWarnings(client: RedisClient): Promise<string[]> {
+export async function redisWarnings(client: RedisClient, clock: Clock): Promise<string[]> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-  const warnings = await Promise.all(nodes.map(nodeWarnings))
+  const warnings = await Promise.all(nodes.map(node => nodeWarnings(node, clock)))
   return [...new Set(warnings.flat())]
 }
 
-async function nodeWarnings(node: Redis): Promise<string[]> {
-  // This user may lack the right to each of these commands; then there is no warning.
-  const [server, persistence, policy] = await Promise.all([
-    answerOf(node, node.info('server')).catch(() => ''),
-    answerOf(node, node.info('persistence')).catch(() => ''),
-    answerOf(node, node.config('GET', 'maxmemory-policy')).catch(() => []),
+async function nodeWarnings(node: Redis, clock: Clock): Promise<string[]> {
+  // This user may lack the right to a command; then there is no warning.
+  const [info, apart] = await Promise.all([
+    answerOf(node, node.info()).catch(() => ''),
+    secondsApart(node, clock).catch(() => 0),
   ])
-  return [versionWarning(server), evictionWarning(policy as string[]), persistenceWarning(persistence)].flat()
+  const found = [versionWarning, refusalWarnings, evictionWarning, persistenceWarning].map(warningIn => warningIn(info))
+  return [...found.flat(), ...clockWarning(apart)]
+}
+
+/** Seconds by which the clock of Redis is ahead of that of the gateway; negative if it is behind. */
+async function secondsApart(node: Redis, clock: Clock): Promise<number> {
+  const asked = clock.now()
+  const time = await answerOf(node, node.time())
+  const answered = clock.now()
+  const now = Number(time[0]) * 1000
+  // It was read some time between question and answer.
+  return Math.round((now - Math.min(Math.max(now, asked), answered)) / 1000)
+}
+
+/** NTP keeps clocks closer together by far, and nothing that Redis ends is so short that these seconds matter. */
+const MOST_APART = 10
+
+function clockWarning(apart: number): string[] {
+  if (Math.abs(apart) <= MOST_APART) return []
+  const [where, when] = apart > 0 ? ['ahead of', 'early'] : ['behind', 'late']
+  return [
+    `the clock of Redis is ${Math.abs(apart)} s ${where} that of the gateway, so sessions, keys and disables end as much ` +
+      `too ${when}; set the clocks`,
+  ]
 }
 
 function versionWarning(server: string): string[] {
@@ -27,8 +50,34 @@ function versionWarning(server: string): string[] {
   return isTooOld ? [`Redis ${major}.${minor} is too old: 6.2 or newer is needed`] : []
 }
 
-function evictionWarning([, policy]: string[]): string[] {
-  if (policy === undefined || policy === 'noeviction') return []
+const REFUSED = 'so logins and ends of sessions are refused'
+
+/** Why Redis refuses changes, while it answers questions. */
+function refusalWarnings(info: string): string[] {
+  const found: string[] = []
+  if (/^role:slave/m.test(info)) found.push(`Redis is a replica, ${REFUSED}; name its master`)
+  if (isFull(info))
+    found.push('Redis has used its maxmemory, so logins and disables are refused; raise it, or remove other data')
+  if (/^(rdb_last_bgsave|aof_last_write)_status:err/m.test(info))
+    found.push(
+      `Redis cannot write its snapshot or its append-only file, ${REFUSED} unless it is set to go on; check its disk`,
+    )
+  return found
+}
+
+/** A Redis that evicts keys makes room instead. */
+function isFull(info: string): boolean {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+  const most = bytes('maxmemory')
+  const used = bytes('used_memory') - bytes('mem_not_counted_for_evict')
+  return most > 0 && used >= most && policyIn(info) === 'noeviction'
+}
+
+const policyIn = (info: string): string => /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
+
+function evictionWarning(info: string): string[] {
+  const policy = policyIn(info)
+  if (policy === 'noeviction') return []
   return [`Redis evicts keys (maxmemory-policy ${policy}): sessions and disable records may vanish; use noeviction`]
 }
 

@@ -17,8 +17,13 @@ export interface OwnCommands {
    * not entered.
    */
   reserve(list: string, id: string, expiresAt: number, most: number): Promise<number | null>
-  /** The same in the place of another one, which no longer counts; `null` if that is not in the list, or does not count. */
-  takePlace(list: string, id: string, expiresAt: number, of: string): Promise<number | null>
+  /**
+   * The same in the place of another one, which no longer counts, and of one without a record that had taken it `before`, which
+   * leaves the list; `null` if the other one is not in the list.
+   */
+  takePlace(list: string, id: string, expiresAt: number, of: string, before?: string): Promise<number | null>
+  /** Removes an id without a record from the list of an owner; the one of which it had taken the place counts again. */
+  giveBack(list: string, id: string, of: string): Promise<void>
   /** The ids in the list of an owner, of those that have ended, too. */
   listed(list: string): Promise<string[]>
   /** Removes ids from the list of an owner. */
@@ -48,8 +53,9 @@ export function credentialCommandsOn(client: RedisClient, ask: Ask): OwnCommands
       (await ask(() => scripts.credentialExchange(key, from, to, Math.ceil(until)))) === 1,
     reserve: async (list, id, at, most) =>
       (await ask(() => scripts.credentialReserve(list, id, Math.ceil(at), most))) || null,
-    takePlace: async (list, id, at, of) =>
-      (await ask(() => scripts.credentialTakePlace(list, id, Math.ceil(at), of))) || null,
+    takePlace: async (list, id, at, of, before = '') =>
+      (await ask(() => scripts.credentialTakePlace(list, id, Math.ceil(at), of, before))) || null,
+    giveBack: async (list, id, of) => void (await ask(() => scripts.credentialGiveBack(list, id, of))),
     listed: async list => (await ask(() => client.zrange(list, 0, '-1'))).map(member => member.slice(1)),
     release: (list, ids) =>
       remove(

@@ -27,13 +27,25 @@ end
 if counting >= tonumber(ARGV[3]) then return 0 end
 return enter()`
 
-/** KEYS[1] list, ARGV[1] id, ARGV[2] timestamp of its end, ARGV[3] id of which it takes the place. Answers 0 if that has none. */
+/**
+ * KEYS[1] list, ARGV[1] id, ARGV[2] timestamp of its end, ARGV[3] id of which it takes the place, ARGV[4] id that has taken it before
+ * and is dead; '' without one. Answers 0 if it is not in the list.
+ */
 const TAKE_PLACE = `${ENTER}
-local ends = redis.call('ZSCORE', KEYS[1], '+' .. ARGV[3])
+local ends = redis.call('ZSCORE', KEYS[1], '+' .. ARGV[3]) or redis.call('ZSCORE', KEYS[1], '-' .. ARGV[3])
 if not ends then return 0 end
-redis.call('ZREM', KEYS[1], '+' .. ARGV[3])
+redis.call('ZREM', KEYS[1], '+' .. ARGV[3], '+' .. ARGV[4])
 redis.call('ZADD', KEYS[1], ends, '-' .. ARGV[3])
 return enter()`
+
+/** KEYS[1] list, ARGV[1] id that has no record, ARGV[2] id of which it has taken the place: if it still has it, that gets it back. */
+const GIVE_BACK = `
+if redis.call('ZREM', KEYS[1], '+' .. ARGV[1]) == 0 then return 0 end
+local ends = redis.call('ZSCORE', KEYS[1], '-' .. ARGV[2])
+if not ends then return 0 end
+redis.call('ZREM', KEYS[1], '-' .. ARGV[2])
+redis.call('ZADD', KEYS[1], ends, '+' .. ARGV[2])
+return 1`
 
 /** KEYS[1] record, ARGV[1] its text, ARGV[2] another one, ARGV[3] timestamp of its end from then on. Answers 0 if its text is not ARGV[1]. */
 const ACTIVATE = `
@@ -53,13 +65,15 @@ return 1`
 export const CREDENTIAL_SCRIPTS = {
   credentialReserve: RESERVE,
   credentialTakePlace: TAKE_PLACE,
+  credentialGiveBack: GIVE_BACK,
   credentialActivate: ACTIVATE,
   credentialExchange: EXCHANGE,
 } as const
 
 export interface CredentialScripts {
   credentialReserve(key: string, id: string, timestamp: number, most: number): Promise<number>
-  credentialTakePlace(key: string, id: string, timestamp: number, of: string): Promise<number>
+  credentialTakePlace(key: string, id: string, timestamp: number, of: string, before: string): Promise<number>
+  credentialGiveBack(key: string, id: string, of: string): Promise<0 | 1>
   credentialActivate(key: string, from: string, to: string, timestamp: number): Promise<0 | 1>
   credentialExchange(key: string, from: string, to: string, timestamp: number): Promise<0 | 1>
 }

@@ -7,18 +7,18 @@ import {
   type CredentialStore,
   checkCredential,
   checkText,
-  existsAlready,
   type ListedCredential,
 } from '../../credentials.ts'
 import type { Kept } from '../../remembered-values.ts'
 import type { Keys } from '../commands/key-names.ts'
 import { MEMBERS_AT_ONCE } from '../commands/redis-commands.ts'
 import type { CredentialCommands } from './commands.ts'
-import { credentialOf, readLive, type StoredCredential, writeCredential } from './record.ts'
+import { endedBefore, enter } from './entry.ts'
+import { LiveRecords } from './live-records.ts'
+import { credentialOf, readLive, type StoredCredential } from './record.ts'
+import { Successions } from './successions.ts'
 
-/** How long a record may wait to be entered into the list of its owner, in milliseconds. */
-export const PENDING = 30_000
-/** Rounds of an end of everything, and tries to rewrite a record that is being rewritten. */
+/** Rounds of an end of everything. */
 const MAX_ROUNDS = 1000
 
 /** Credentials that are read together with their ends. */
@@ -27,58 +27,53 @@ export interface ReadableCredentials extends CredentialStore {
   read(type: LoginType, id: string): Promise<Kept<Credential> | null>
 }
 
+/** Some of the credentials of which ids are known; `dead` are the ids without a record. */
+interface Records {
+  live: StoredCredential[]
+  dead: string[]
+}
+
 /**
  * Credentials in Redis. No verb can be one transaction there, so safety comes from order:
  * - A record is written first, so that it cannot be found, and for a short time. Then the list of its owner gets its id, if there
  *   is a place. Then the record becomes one that can be found: only if it is still there.
  * - What ends a credential deletes its record first, and then takes it out of the list.
  * So what can be found is in the list of its owner, and a member of a list without a record has ended for good, or has never
- * been: it occupies its place only until the place is needed. Which of several calls succeeds a credential, its record decides.
+ * been: it occupies its place only until the place is needed.
  */
 export class RedisCredentials implements ReadableCredentials {
   readonly #redis: CredentialCommands
   readonly #keys: Keys
   readonly #clock: Clock
+  readonly #records: LiveRecords
+  readonly #successions: Successions
 
   constructor(redis: CredentialCommands, keys: Keys, clock: Clock) {
     this.#redis = redis
     this.#keys = keys
     this.#clock = clock
+    this.#records = new LiveRecords(redis, keys)
+    this.#successions = new Successions(redis, keys, this.#records)
   }
 
   async add(type: LoginType, credential: Credential, most: number): Promise<boolean> {
     checkCredential(credential)
     const { id, owner, expiresAt } = credential
     const list = this.#keys.credentials(type, owner)
-    return this.#enter(type, credential, async () => {
-      const at = await this.#redis.reserve(list, id, expiresAt, most)
-      if (at !== null || (await this.#releaseDead(type, owner)) === 0) return at
-      return this.#redis.reserve(list, id, expiresAt, most)
+    return enter(this.#redis, this.#keys, type, credential, {
+      reserve: async () => {
+        const at = await this.#redis.reserve(list, id, expiresAt, most)
+        if (at !== null || (await this.#releaseDead(type, owner)) === 0) return at
+        return this.#redis.reserve(list, id, expiresAt, most)
+      },
+      stored: async isLive => {
+        if (!isLive) throw endedBefore()
+        return true
+      },
+      undo: async () => {
+        await this.#end(type, owner, [id])
+      },
     })
-  }
-
-  /** Stores a credential that `reserve` enters into the list of its owner. `false`, and nothing is left, if it does not. */
-  async #enter(type: LoginType, credential: Credential, reserve: () => Promise<number | null>): Promise<boolean> {
-    const { id, expiresAt } = credential
-    const key = this.#keys.credential(type, id)
-    const pending: StoredCredential = { ...credential, state: 'pending', storedAt: 0 }
-    const held = writeCredential(pending)
-    if (!(await this.#redis.hold(key, held, PENDING))) throw existsAlready()
-    try {
-      const storedAt = await reserve()
-      if (storedAt === null) {
-        await this.#redis.delete(key)
-        return false
-      }
-      await this.#redis.addEnding(this.#keys.credentialEnds(type), id, expiresAt)
-      const live = writeCredential({ ...pending, state: 'live', storedAt })
-      if (await this.#redis.activate(key, held, live, expiresAt)) return true
-      throw new Unavailable('Redis: the credential was ended before it was stored')
-    } catch (fault) {
-      // However far it came, the client gets no credential, and nothing may be left.
-      await this.#end(type, credential.owner, [id]).catch(() => undefined)
-      throw fault
-    }
   }
 
   async find(type: LoginType, id: string): Promise<Credential | null> {
@@ -96,9 +91,7 @@ export class RedisCredentials implements ReadableCredentials {
   }
 
   async of(type: LoginType, owner: string): Promise<ListedCredential[]> {
-    const list = this.#keys.credentials(type, owner)
-    const { live, dead } = await this.#recordsOf(type, await this.#redis.listed(list))
-    await this.#redis.release(list, dead)
+    const { live } = await this.#listOf(type, owner)
     const own = live.filter(stored => stored.owner === owner)
     return this.#list(
       type,
@@ -124,48 +117,20 @@ export class RedisCredentials implements ReadableCredentials {
     } while (cursor !== '0')
   }
 
-  async succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {
-    checkCredential(next)
-    const isItsTurn = ({ owner: of, state }: StoredCredential): boolean => of === owner && state === 'live'
-    const live = readLive(id, await this.#redis.get(this.#keys.credential(type, id)))
-    if (live === null || !isItsTurn(live) || next.owner !== owner) return false
-    return this.#enter(type, next, async () => {
-      const end = (stored: StoredCredential): number => Math.min(stored.expiresAt, until)
-      const succeeded = await this.#change(type, id, stored =>
-        isItsTurn(stored) ? { ...stored, state: 'succeeded', expiresAt: end(stored) } : null,
-      )
-      if (succeeded === null) return null
-      // The places last: what dies before has freed none.
-      await this.#redis.addEnding(this.#keys.credentialEnds(type), id, succeeded.expiresAt)
-      return this.#redis.takePlace(this.#keys.credentials(type, owner), next.id, next.expiresAt, id)
-    })
+  succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {
+    return this.#successions.succeed(type, owner, id, next, until)
   }
 
   async rewrite(type: LoginType, id: string, from: string, to: string): Promise<boolean> {
     checkText(to)
-    const changed = await this.#change(type, id, stored => (stored.text === from ? { ...stored, text: to } : null))
+    const changed = await this.#records.change(type, id, stored =>
+      stored.text === from ? { ...stored, text: to } : null,
+    )
     return changed !== null
   }
 
-  /** Changes a live record to what `change` makes of it, and answers that; `null` if it is not live, or `change` makes nothing. */
-  async #change(
-    type: LoginType,
-    id: string,
-    change: (stored: StoredCredential) => StoredCredential | null,
-  ): Promise<StoredCredential | null> {
-    const key = this.#keys.credential(type, id)
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const text = await this.#redis.get(key)
-      const live = readLive(id, text)
-      const changed = live === null ? null : change(live)
-      if (text === null || changed === null) return null
-      if (await this.#redis.exchange(key, text, writeCredential(changed), changed.expiresAt)) return changed
-    }
-    throw new Unavailable('Redis: the credential is rewritten without end')
-  }
-
   async remove(type: LoginType, owner: string, id: string): Promise<boolean> {
-    const live = readLive(id, await this.#redis.get(this.#keys.credential(type, id)))
+    const live = await this.#records.get(type, id)
     if (live?.owner !== owner) return false
     return (await this.#end(type, owner, [id])).length > 0
   }
@@ -198,14 +163,21 @@ export class RedisCredentials implements ReadableCredentials {
 
   /** Removes from the list of an owner what has no record, and answers how many these were. */
   async #releaseDead(type: LoginType, owner: string): Promise<number> {
+    return (await this.#listOf(type, owner)).dead.length
+  }
+
+  /** What is in the list of an owner. From then on, `dead` is no longer, and has given back the places of others. */
+  async #listOf(type: LoginType, owner: string): Promise<Records> {
     const list = this.#keys.credentials(type, owner)
-    const { dead } = await this.#recordsOf(type, await this.#redis.listed(list))
+    const { live, dead } = await this.#recordsOf(type, await this.#redis.listed(list))
+    const yielding = live.filter(({ state, by }) => state === 'live' && by !== undefined && dead.includes(by))
+    for (const { id, by } of yielding) await this.#redis.giveBack(list, by!, id)
     await this.#redis.release(list, dead)
-    return dead.length
+    return { live, dead }
   }
 
   /** The live ones of some ids, in this order; `dead` have no record. */
-  async #recordsOf(type: LoginType, ids: readonly string[]): Promise<{ live: StoredCredential[]; dead: string[] }> {
+  async #recordsOf(type: LoginType, ids: readonly string[]): Promise<Records> {
     const texts = await this.#getAll(ids.map(id => this.#keys.credential(type, id)))
     const live = ids.map((id, i) => readLive(id, texts[i]!)).filter(stored => stored !== null)
     return { live, dead: ids.filter((_, i) => texts[i] === null) }

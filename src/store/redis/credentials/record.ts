@@ -8,6 +8,8 @@ export interface StoredCredential extends Credential {
   readonly state: State
   /** When it was entered into the list of its owner, in microseconds by the clock of Redis. */
   readonly storedAt: number
+  /** The id of the one that was to take its place last. Of a live one it is no successor yet, and perhaps will never be. */
+  readonly by?: string
 }
 
 const LETTERS: Readonly<Record<State, string>> = { pending: 'p', live: 'l', succeeded: 's' }
@@ -18,11 +20,13 @@ interface Fields {
   text: string
   ends: number
   stored: number
+  by?: string
 }
 
 /** The letter of its state, then its fields as JSON: two records are the same exactly if their texts are. */
-export function writeCredential({ owner, text, expiresAt, state, storedAt }: StoredCredential): string {
-  return LETTERS[state] + JSON.stringify({ owner, text, ends: expiresAt, stored: storedAt } satisfies Fields)
+export function writeCredential({ owner, text, expiresAt, state, storedAt, by }: StoredCredential): string {
+  const fields: Fields = { owner, text, ends: expiresAt, stored: storedAt, ...(by !== undefined && { by }) }
+  return LETTERS[state] + JSON.stringify(fields)
 }
 
 /** The credential in a record; `null` for a text that no gateway wrote. */
@@ -30,9 +34,9 @@ export function readCredential(id: string, record: string | null): StoredCredent
   if (record === null) return null
   const state = STATES.find(state => record.startsWith(LETTERS[state]))
   try {
-    const { owner, text, ends, stored } = JSON.parse(record.slice(1)) as Fields
+    const { owner, text, ends, stored, by } = JSON.parse(record.slice(1)) as Fields
     if (state === undefined || typeof owner !== 'string' || typeof text !== 'string') return null
-    return { id, owner, text, expiresAt: ends, state, storedAt: stored }
+    return { id, owner, text, expiresAt: ends, state, storedAt: stored, ...(by !== undefined && { by }) }
   } catch {
     return null
   }

@@ -32,6 +32,7 @@ export class Masters implements Announcements, KeyReads {
   #views: ReadonlyMap<Redis, OwnView> | null = null
   /** The owner of each slot by these views. */
   #owners: readonly Redis[] = []
+  #isClosed = false
 
   constructor(options: MastersOptions) {
     this.#options = options
@@ -47,6 +48,8 @@ export class Masters implements Announcements, KeyReads {
 
   /** The masters as the client knows them, each second and after each refusal by a node. */
   readonly #follow = (): void => {
+    // A master that was awaited may be connected after the end.
+    if (this.#isClosed) return
     const masters = new Set(this.#options.cluster.nodes('master'))
     for (const [main, announcer] of this.#announcers) {
       if (masters.has(main)) continue
@@ -161,6 +164,7 @@ export class Masters implements Announcements, KeyReads {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#options.cluster.off('refresh', this.#follow)
     for (const [main, announcer] of this.#announcers) {
       this.#announcers.delete(main)

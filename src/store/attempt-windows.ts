@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts'
-import type { AttemptStore, Attempts } from '../../store/store.ts'
+import { type Clock, endsTooLate } from '../base/clock.ts'
+import type { AttemptStore, Attempts } from './store.ts'
 
-/** Counters of a client address, in windows of so many milliseconds. */
+/** Counters in windows of so many milliseconds. */
 export interface AttemptWindows {
   count(name: string, window: number): Promise<Attempts>
   read(name: string, window: number): Promise<Attempts | null>
@@ -9,13 +9,13 @@ export interface AttemptWindows {
 
 /**
  * Counts in windows that last no longer where the clock is set back. A store that keeps the end of a window as a time of day would
- * keep it open for as much longer, and no client of that address could sign in.
+ * keep it open for as much longer, and no client of an address, or no user whose codes were wrong, could sign in.
  */
 export function createAttemptWindows(
   attempts: Pick<AttemptStore, 'count' | 'read' | 'clear'>,
   clock: Clock,
 ): AttemptWindows {
-  const isOfBefore = ({ resetsAt }: Attempts, window: number): boolean => resetsAt > clock.now() + window
+  const isOfBefore = ({ resetsAt }: Attempts, window: number): boolean => endsTooLate(resetsAt, window, clock.now())
   return {
     async count(name, window) {
       const counted = await attempts.count(name, window)

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { createLog } from '../../src/base/log/log.ts'
+import { business, createGateway } from '../../src/package/library.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { loginWork } from '../support/login-work.ts'
+import { isListening } from '../support/ports.ts'
+
+/* Gateways that another program embeds, which begins and ends them as it likes. */
+
+t.test('a program embeds gateways', async t => {
+  const fixture = await openFixture(t)
+  /** Another one on the same store, at free ports. */
+  const create = () => createGateway(fixture.settings, { log: createLog('silent'), helpers: loginWork })
+
+  for (const [when, pass] of [
+    ['at once', () => undefined],
+    ['a turn later', () => new Promise(setImmediate)],
+  ] as const)
+    t.test(`a gateway that is closed while it begins to listen, ${when}, serves no more`, async t => {
+      const gateway = await create()
+      const listening = gateway.listen().catch(() => null)
+      await pass()
+      await gateway.close()
+      const urls = await listening
+      for (const url of Object.values(urls ?? {}))
+        t.notOk(await isListening(Number(new URL(url).port)), `nothing accepts connections at ${url}`)
+      await t.rejects(gateway.listen(), { message: /closed/ })
+    })
+
+  t.test('the functions of the B side are those of the latest gateway that runs', async t => {
+    const user = someone()
+    const token = await business.login(undefined, user)
+    const second = await create()
+    t.equal(await business.getLoginIdByToken(token), user)
+    await second.close()
+    t.equal(await business.getLoginIdByToken(token), user, 'the first one still runs')
+    await second.close()
+    t.equal(await business.getLoginIdByToken(token), user, 'a gateway closes once')
+  })
+})
