@@ -47,6 +47,8 @@ export type Report =
   | { kind: 'serving'; urls: Urls }
   /** Why it cannot serve. */
   | { kind: 'failed'; fault: string }
+  /** It is closing, and accepts no connections any more. */
+  | { kind: 'stopped' }
   | { kind: 'counts'; counts: Snapshot }
   /** It requests the metrics of all workers. */
   | { kind: 'question'; question: number }

@@ -120,6 +120,8 @@ export class Primary implements Running {
       this.#others.delete(before)
       if (reason !== null) this.#log.warn({ reason }, 'workers of the previous configuration were stopped')
     })
+    // Until then new clients may be answered by the previous configuration.
+    await before.stopped()
   }
 
   #follow({ listen }: Settings): void {

@@ -27,8 +27,8 @@ export interface Reloaded {
 export interface Running {
   readonly urls: Urls
   /**
-   * Applies the configuration as it is written now, without failing a request; resolves when every new worker answers. Throws
-   * `ConfigurationError` if it has faults and `ReloadError` if it cannot be applied; then nothing changes.
+   * Applies the configuration as it is written now, without failing a request; resolves when only new workers accept
+   * connections. Throws `ConfigurationError` if it has faults and `ReloadError` if it cannot be applied; then nothing changes.
    */
   reload(): Promise<Reloaded>
   /**

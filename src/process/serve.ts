@@ -97,7 +97,9 @@ async function close({ handover, drain }: OrderOf<'close'>): Promise<void> {
   isClosing = true
   // What is still being opened cannot be closed.
   if (gateway === null) dieAtExit()
-  const inTime = (await gateway?.close({ grace: IDLE_GRACE, handover, drain })) ?? true
+  // It follows what tells node:cluster to pass no more connections to this process.
+  const onStopped = (): void => void report({ kind: 'stopped' })
+  const inTime = (await gateway?.close({ grace: IDLE_GRACE, handover, drain, onStopped })) ?? true
   // The primary keeps counting this worker's metrics.
   await count().catch(() => undefined)
   await leave()

@@ -112,6 +112,11 @@ export class Generation {
     return reason ?? (ends.some(({ code }) => code === CUT_OFF) ? REQUESTS_CUT_OFF : null)
   }
 
+  /** Resolves when none of its workers, which finish, accepts connections any more. */
+  async stopped(): Promise<void> {
+    await Promise.all(Array.from(this.#workers, ({ stopped }) => stopped))
+  }
+
   /** Ends every worker at once. */
   async kill(): Promise<void> {
     this.#giveUpRestarts()

@@ -14,6 +14,8 @@ export class WorkerProcess {
   /** Its URLs; rejects if it cannot start or ends before it answers. */
   readonly answers: Promise<Urls>
   readonly ended: Promise<End>
+  /** Resolves when it accepts no connections any more. */
+  readonly stopped: Promise<void>
   readonly #worker: Worker
   readonly #handed: HandedConnections
   /** A worker that has not answered yet has counted nothing, and may take its time to answer. */
@@ -28,6 +30,10 @@ export class WorkerProcess {
     this.#handed = new HandedConnections(this.#worker)
     this.ended = new Promise(resolve => {
       this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    this.stopped = new Promise(stopped => {
+      this.#on('stopped', () => stopped())
+      void this.ended.then(() => stopped())
     })
     let isOrdered = false
     const orderOnce = (): void => {

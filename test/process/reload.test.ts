@@ -46,6 +46,23 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
+t.test('a reload ends when no worker of the previous configuration accepts connections any more', async t => {
+  const gateway = await startSupervised(t)
+  const [hanging, other] = gateway.workers()
+  process.kill(hanging!, 'SIGSTOP')
+  gateway.writeUpstream('second')
+  let isDone = false
+  const reloaded = gateway.reload().finally(() => {
+    isDone = true
+  })
+  t.ok(await until(() => !gateway.workers().includes(other!)), 'the other one has finished')
+  t.notOk(isDone)
+  process.kill(hanging!, 'SIGCONT')
+  t.equal((await reloaded).code, 0)
+  for (let asked = 0; asked < 10; asked++)
+    t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
+})
+
 t.test(
   'a reload is refused while the store does not answer, and the previous workers go on',
   { skip: withoutRedisServer },

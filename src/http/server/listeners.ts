@@ -14,6 +14,8 @@ export interface Closing {
   handover?: boolean
   /** Not given: requests take as long as they take, and WebSockets are closed at once. */
   drain?: Settings['drain']
+  /** Called when the listeners that stop at once accept no connections any more. */
+  onStopped?: () => void
 }
 
 /** The two servers of a gateway, from their opening to their end. */
@@ -63,12 +65,14 @@ export class Listeners {
    * Lets requests in progress finish; until then the internal listener still serves operations. Returns whether the public
    * ones did.
    */
-  async close({ grace = 0, handover = false, drain }: Closing): Promise<boolean> {
+  async close({ grace = 0, handover = false, drain, onStopped }: Closing): Promise<boolean> {
     this.#isClosing = true
     await this.#opening
     const limit = drain?.requests ?? null
     const handedOver = handover ? this.#drainInternal(grace, limit) : null
-    const inTime = await this.#drainEdge(grace, limit)
+    const drained = this.#drainEdge(grace, limit)
+    onStopped?.()
+    const inTime = await drained
     await this.#edge.close()
     await (handedOver ?? this.#drainInternal(0, limit))
     await this.#internal.close()
