@@ -58,6 +58,9 @@ async function familyService(t: Test, secret = GOOD_KEY): Promise<Family> {
   return { server, folder, tokens, set }
 }
 
+/** A busy machine may take longer than the shipped second. */
+const PATIENT = { STORE__TIMEOUT: '30s' }
+
 const adopt = (folder: string, ...words: string[]): Promise<Outcome> =>
   run(folder, ['adopt', '--env', 'service.env', ...words])
 
@@ -152,7 +155,7 @@ t.test('a session of the adopted service passes the gateway that adopt configure
   set({ APP__PORT: backend.port })
   t.match((await adopt(folder)).code, 0)
   t.match((await run(folder, ['check', '--connect'])).output, /reached +store .*\n(.*\n)*.*reached +upstream backend/)
-  const gateway = await startGateway(folder, {}, [join(ROOT, 'dist/main.js'), 'start'])
+  const gateway = await startGateway(folder, PATIENT, [join(ROOT, 'dist/main.js'), 'start'])
   t.teardown(() => gateway.end('SIGKILL'))
   const [admin, , consumer] = tokens
   t.equal((await call(gateway.url, { path: '/api/v1/orders', token: admin! })).status, 200)
@@ -197,7 +200,8 @@ for (const kind of ['mysql', 'postgres'] as const) {
         (await run(folder, ['check', '--connect'])).output,
         /reached +accounts \(sql\): answers .*, and for rights/,
       )
-      const gateway = await startGateway(folder, { LOGIN__RATE_LIMIT: 'off' }, [join(ROOT, 'dist/main.js'), 'start'])
+      const environment = { ...PATIENT, ACCOUNTS__TIMEOUT: '30s', LOGIN__RATE_LIMIT: 'off' }
+      const gateway = await startGateway(folder, environment, [join(ROOT, 'dist/main.js'), 'start'])
       t.teardown(() => gateway.end('SIGKILL'))
       const page = (token: string) => call(gateway.url, { path: '/api/v1/sys/session/page', token })
       t.equal(
