@@ -93,17 +93,20 @@ export class Primary implements Running {
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
     const { storeFiles } = this.#generation
     const generation = generationOf({ settings: next, ports, metrics, changes, storeFiles, log, clock })
-    await this.#replaceBy(generation)
+    const before = await this.#replaceBy(generation)
     const notes = consequencesOf(this.#settings, next)
     this.#settings = next
     this.#log = log
     this.#follow(next)
+    // Until then new clients may be answered by the previous configuration.
+    await before.stopped()
     const workers = workerCount(next)
     log.info({ workers, ...(notes.length > 0 && { notes }) }, 'the configuration was reloaded')
     return { file, workers, notes, level: next.log.level }
   }
 
-  async #replaceBy(generation: Generation): Promise<void> {
+  /** Returns the generation before, whose workers finish. */
+  async #replaceBy(generation: Generation): Promise<Generation> {
     this.#others.add(generation)
     try {
       // The scheme changes with `listen.tls`.
@@ -120,8 +123,7 @@ export class Primary implements Running {
       this.#others.delete(before)
       if (reason !== null) this.#log.warn({ reason }, 'workers of the previous configuration were stopped')
     })
-    // Until then new clients may be answered by the previous configuration.
-    await before.stopped()
+    return before
   }
 
   #follow({ listen }: Settings): void {
