@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, bring, choose, confirm, obstaclesEverywhere, search } from '../support/console.ts'
+import {
+  arrive,
+  bring,
+  choose,
+  confirm,
+  holdRefreshOnceLoaded,
+  obstaclesEverywhere,
+  search,
+} from '../support/console.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { openConsole, searchNewUser } from './console-fixture.ts'
 import { textOf } from './texts.ts'
@@ -188,7 +196,8 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     const { page } = visitor
     await page.clock.install()
     await arrive(fixture, visitor, ['sys:session:page'])
-    await page.waitForSelector('.user-list table')
+    // A refresh would repeat the search.
+    await holdRefreshOnceLoaded(page)
     const searched: (string | null)[] = []
     page.on('request', request => {
       const { searchParams } = new URL(request.url())

@@ -50,12 +50,14 @@ export async function openPage(page: Page, name: string): Promise<void> {
 
 /**
  * From now on the page of sessions loads only what the test makes it load, as one that is hidden: its refresh would remove a
- * button, or lead to the sign-in, before the test does.
+ * button, or lead to the sign-in, before the test does. A refresh that has begun is over by then.
  */
-export const holdRefresh = (page: Page): Promise<unknown> =>
-  page.evaluate(() => Object.defineProperty(document, 'hidden', { value: true, configurable: true }))
+export async function holdRefresh(page: Page): Promise<void> {
+  await page.evaluate(() => Object.defineProperty(document, 'hidden', { value: true, configurable: true }))
+  for (const request of await page.requests()) await (await request.response())?.finished()
+}
 
-/** The same, once nothing is being loaded. */
+/** The same, once the page has loaded for the first time. */
 export async function holdRefreshOnceLoaded(page: Page): Promise<void> {
   await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
   await holdRefresh(page)
