@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { JournalEntry } from '../../src/store/journal.ts'
 import { createEntryId } from '../../src/store/journal-id.ts'
@@ -8,6 +9,10 @@ import { openFixture, someone } from '../support/gateway-fixture.ts'
 import { textOf } from './texts.ts'
 
 /* What administrators find in the journal, and save of it. */
+
+/** Waits for the filter of an address with times. Until it is drawn, that of the address before is there. */
+const timesShown = (page: Page) =>
+  page.waitForFunction(() => document.querySelector<HTMLInputElement>('#journal-until')?.value !== '')
 
 t.test('the journal on the page', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
@@ -100,7 +105,7 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     await page.evaluate(() => {
       location.hash = '#journal?since=2020-01-02 03:04:05&until=2099-01-02T03:04:05'
     })
-    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#journal-until')?.value !== '')
+    await timesShown(page)
     await page.fill('#journal-login-id', user)
     await page.click('[data-key=apply]')
     await page.waitForURL(/login_id=/)
@@ -118,7 +123,7 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
       await page.evaluate(() => {
         location.hash = '#journal?since=2020-01-02T03:04:05.5Z&until=2099-07-02 03:04:05%2B02:00'
       })
-      await page.waitForSelector('main.journal')
+      await timesShown(page)
       await page.fill('#journal-login-id', someone())
       await page.click('[data-key=apply]')
       await page.waitForURL(/login_id=/)

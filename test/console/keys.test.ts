@@ -266,7 +266,7 @@ t.test('keys on the page', { skip: withoutBrowser }, async t => {
     await page.locator('.pages', { hasText: 'Page 1 of ' }).waitFor()
     await page.goBack()
     await page.locator('.panel header', { hasText: '2 found' }).waitFor()
-    t.equal(await page.inputValue('#key-owner'), user!.id)
+    await page.waitForFunction(id => document.querySelector<HTMLInputElement>('#key-owner')?.value === id, user!.id)
     await page.click('.sides .CONSUMER')
     t.match(page.url(), /#consumer-keys$/)
     await page.locator('.empty', { hasText: 'There are no keys' }).waitFor()
