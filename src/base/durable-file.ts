@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { atPlace, nearestExisting } from './place-fault.ts'
 
 /*
  * Files with secrets in them, which only their owner reads, and other files that must be whole. They are written under another
@@ -68,11 +69,13 @@ function viaTemporary(
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   let isDone = false
   try {
-    isDone = withDescriptor(openSync(temporary, 'wx', mode), descriptor => {
-      writeFileSync(descriptor, text)
-      fsyncSync(descriptor)
-      return putInPlace(temporary, descriptor)
-    })
+    isDone = atPlace(path, () =>
+      withDescriptor(openSync(temporary, 'wx', mode), descriptor => {
+        writeFileSync(descriptor, text)
+        fsyncSync(descriptor)
+        return putInPlace(temporary, descriptor)
+      }),
+    )
   } finally {
     rmSync(temporary, { force: true })
   }
@@ -89,13 +92,6 @@ function withDescriptor<T>(descriptor: number, use: (descriptor: number) => T): 
   }
 }
 
-/** The folder, or the nearest one above it that exists. */
-export function nearestFolder(folder: string): string {
-  let nearest = folder
-  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
-  return nearest
-}
-
 /**
  * Why a file cannot be replaced, or created, as far as its folder shows: the code of the fault, such as EROFS or EACCES; `null`
  * if nothing speaks against it. Changes nothing.
@@ -106,7 +102,7 @@ export function faultOfReplacing(path: string): string | null {
     // The new file would belong to another user, and only root can give it back.
     if (before !== undefined && !canOwn(before.uid)) return 'EPERM'
     accessSync(
-      nearestFolder(dirname(before === undefined ? path : realpathSync(path))),
+      nearestExisting(dirname(before === undefined ? path : realpathSync(path))),
       constants.W_OK | constants.X_OK,
     )
     return null

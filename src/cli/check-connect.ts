@@ -2,9 +2,9 @@ import { accessSync, constants } from 'node:fs'
 import { listAccounts } from '../account/file/source.ts'
 import { type AccountsSettings, type HashSourceSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../base/clock.ts'
-import { nearestFolder } from '../base/durable-file.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
+import { nearestExisting } from '../base/place-fault.ts'
 import { Refusal } from '../base/refusal.ts'
 import { handshakeFault, trustFault } from '../base/tls-faults.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
@@ -69,7 +69,7 @@ async function probeRedisStore({ redis, prefix, timeout }: ReadSettings['store']
 
 /** The folder of the embedded store, or the nearest one around it that exists. */
 function probeFolder(data: string): Probe {
-  const folder = nearestFolder(data)
+  const folder = nearestExisting(data)
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
     const text = folder === data ? 'the folder can be written' : 'the first start creates the folder'

@@ -115,7 +115,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
   if (fault instanceof CommandError) say(errors, `dualgate: ${fault.message}`)
   else if (fault instanceof Unavailable) say(errors, `dualgate: ${faultText(fault.cause)}`)
   else if (fault instanceof Refusal) say(errors, `dualgate: ${refusalText(fault)}`)
-  else if (isSystemFault(fault)) say(errors, `dualgate: ${fault.message}`)
+  else if (isSystemFault(fault)) say(errors, `dualgate: ${faultText(fault)}`)
   else throw fault
   return 1
 }
@@ -123,7 +123,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
 const refusalText = ({ reason, params }: Refusal): string =>
   reason === 'INVALID' ? `${params.field} ${faultOfField(params, 'en')}` : failureMessage(reason, params, 'en')
 
-/** An error of the operating system about a file, a folder or a disk. Its message names the path. */
+/** An error of the operating system about a file, a folder or a disk. */
 const isSystemFault = (fault: unknown): fault is Error => fault instanceof Error && 'syscall' in fault
 
 function printed({ output }: Terminal, text: string): number {

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { placeFaultText } from '../base/place-fault.ts'
 import { checkSettings } from './check/settings.ts'
 import { warnOfUnknownRoles } from './check/unwise/roles.ts'
 import { warnOfEmptySecrets } from './check/unwise/secrets.ts'
@@ -189,6 +190,8 @@ function keep(kind: SecretKind, folder: string): string {
     return keepSecret(kind, folder)
   } catch (error) {
     const place = join(folder, kind.file)
-    throw new ConfigurationError([{ place, message: `${(error as Error).message}; or set ${kind.variable}` }])
+    throw new ConfigurationError([
+      { place, message: `${placeFaultText(error) ?? (error as Error).message}; or set ${kind.variable}` },
+    ])
   }
 }

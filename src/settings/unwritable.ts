@@ -1,14 +1,13 @@
 import { faultOfReplacing } from '../base/durable-file.ts'
+import { DISK_FULL } from '../base/place-fault.ts'
 import { LOGIN_TYPES } from '../session/sides.ts'
 import type { Warning } from './notation/written.ts'
 import type { DecodedSettings } from './schema/settings.ts'
 import { accountsOf } from './served.ts'
 
-const FULL = new Set(['ENOSPC', 'EDQUOT'])
-
 /** What it means that the accounts file cannot be written, and what to do; `code` is that of the fault, such as EROFS. */
 export function unwritable(code: string): string {
-  const remedy = FULL.has(code)
+  const remedy = DISK_FULL.has(code)
     ? 'free space on its disk'
     : 'let the user of the gateway write to its folder, or keep the accounts in a database (kind: sql)'
   return `cannot be written (${code}): accounts, passwords and second factors cannot be changed; ${remedy}`

@@ -24,7 +24,6 @@ export function checkFreeSpace(folder: string): void {
   const needed = Math.min(NEEDED, size * NEEDED_PART)
   if (free >= needed) return
   const shown = [free, needed].map(bytes => (Math.floor((10 * bytes) / 2 ** 20) / 10).toFixed(1))
-  throw Object.assign(new Error(`${folder}: ${shown[0]} MiB are free, and logins need ${shown[1]} MiB`), {
-    code: DISK_FULL,
-  })
+  const message = `${folder}: ${shown[0]} MiB are free, and logins need ${shown[1]} MiB; free space on the disk`
+  throw Object.assign(new Error(message), { code: DISK_FULL, syscall: 'statfs' })
 }

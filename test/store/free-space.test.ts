@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
 import { EmbeddedFile } from '../../src/store/embedded/file/lmdb-file.ts'
+import { run, shippedFolder } from '../support/command-line.ts'
 
 /* Changes are refused before LMDB meets a full disk. What it does there: `workarounds/lmdb-full-disk.ts`. */
 
@@ -35,7 +36,7 @@ t.test('what is added needs 16 MiB of free space, or a sixteenth of a small disk
     have(size, needed)
     await put('taken')
     have(size, needed - BLOCK)
-    const message = /: (15|3)\.9 MiB are free, and logins need (16|4)\.0 MiB$/
+    const message = /: (15|3)\.9 MiB are free, and logins need (16|4)\.0 MiB; free space on the disk$/
     const fault = { cause: { cause: { code: 28, message } } }
     await t.rejects(put('refused'), fault)
     t.match(file.outage.warning, /sessions.mdb.*the disk is full: free space/)
@@ -43,6 +44,14 @@ t.test('what is added needs 16 MiB of free space, or a sixteenth of a small disk
     await file.write(() => table.removeSync(Buffer.from('key')))
     t.equal(found(), undefined, 'and removing takes pages of the file')
   }
+})
+
+t.test('a command that needs a store where the disk is full fails with one sentence', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'jane'])
+  pretend(t)(1024 * MIB, 0)
+  const errors = `dualgate: ${folder}/data: 0.0 MiB are free, and logins need 16.0 MiB; free space on the disk\n`
+  t.same(await run(folder, ['key', 'add', 'jane']), { code: 1, output: '', errors })
 })
 
 t.test('without the space to add something no file is made, and a file that is there is opened', async t => {

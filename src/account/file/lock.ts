@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeS
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
+import { atPlace } from '../../base/place-fault.ts'
 import { processSpace } from '../../base/process-space.ts'
 import { Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
@@ -64,7 +65,7 @@ function create(lock: string, text: string): boolean {
     throw fault
   }
   try {
-    writeSync(descriptor, text)
+    atPlace(lock, () => writeSync(descriptor, text))
   } catch (fault) {
     // As on a full disk. Left there without a holder, it would look like the lock of another process.
     rmSync(lock, { force: true })
