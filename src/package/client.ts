@@ -1,3 +1,5 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import type { OperationBody, OperationData } from '../http/routes/operations/operations.ts'
 import type { VerifiedKey } from '../http/routes/operations/verify-key.ts'
 import type { EndReason } from '../session/end-reason.ts'
@@ -11,7 +13,7 @@ import type { OperationName } from '../side/operations.ts'
  */
 
 export interface ClientOptions {
-  /** Base URL of the internal listener, such as http://127.0.0.1:8081. */
+  /** Base URL of the internal listener, such as http://127.0.0.1:8081, or unix:/path/of.sock for `internal.socket`. */
   url: string
   /** `internal.secret` of the gateway. */
   secret: string
@@ -97,22 +99,58 @@ type BodyOf<N extends OperationName> = OperationBody<N> extends undefined ? [] :
 type Answer = { success: boolean; data: unknown; code: number; message: string; trace_id: string }
 
 async function post<T>({ url, secret, timeout = 5000 }: ClientOptions, operation: string, body: object): Promise<T> {
-  const response = await fetch(new URL(`/operations/v1/${operation}`, url), {
-    method: 'POST',
+  const isSocket = url.startsWith(UNIX)
+  const sent: Sent = {
+    path: `/operations/v1/${operation}`,
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    // The gateway never redirects an operation; its body would go wherever the answer of another program says.
-    redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
-  })
-  const answer = answerIn(await response.text())
+  }
+  const received = await (isSocket ? viaSocket(url.slice(UNIX.length), sent) : viaFetch(url, sent))
+  const answer = answerIn(received.text)
   if (answer === null) {
-    throw new Error(
-      `${new URL(url).origin} answered ${response.status}, and not as the internal listener of a gateway does`,
-    )
+    const place = isSocket ? url : new URL(url).origin
+    throw new Error(`${place} answered ${received.status}, and not as the internal listener of a gateway does`)
   }
   if (!answer.success) throw new OperationError(answer)
   return answer.data as T
+}
+
+const UNIX = 'unix:'
+
+interface Sent {
+  path: string
+  headers: Record<string, string>
+  body: string
+  signal: AbortSignal
+}
+
+interface Received {
+  status: number
+  text: string
+}
+
+async function viaFetch(url: string, { path, ...sent }: Sent): Promise<Received> {
+  // The gateway never redirects an operation; its body would go wherever the answer of another program says.
+  const response = await fetch(new URL(path, url), { method: 'POST', redirect: 'manual', ...sent })
+  return { status: response.status, text: await response.text() }
+}
+
+/** `fetch` of Node knows no sockets. */
+async function viaSocket(socketPath: string, { body, ...sent }: Sent): Promise<Received> {
+  try {
+    return await new Promise((resolve, reject) => {
+      request({ socketPath, method: 'POST', ...sent }, response => {
+        text(response).then(text => resolve({ status: response.statusCode ?? 0, text }), reject)
+      })
+        .on('error', reject)
+        .end(body)
+    })
+  } catch (fault) {
+    // As of `fetch`: the end of the time limit is a TimeoutError.
+    sent.signal.throwIfAborted()
+    throw fault
+  }
 }
 
 /** `null` for what is not an envelope of a gateway. */

@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { createClient, OperationError } from '../../src/package/client.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
@@ -81,4 +86,34 @@ t.test('what is not the internal listener of a gateway is named', async t => {
     await t.rejects(consumer.login('42'), fault, what)
   }
   t.equal(other.requests.length, 4, 'no redirect is followed')
+})
+
+t.test('the client reaches an internal listener on a Unix socket, by the URL that the gateway names', async t => {
+  const fixture = await openFixture(t, { profile: 2, config: { internal: { socket: 'internal.sock' } } })
+  const url = `unix:${join(fixture.folder, 'internal.sock')}`
+  t.equal(fixture.internal, url)
+  const { secret } = fixture.settings.internal
+  const { consumer } = createClient({ url, secret, timeout: 60_000 })
+  const token = await consumer.login('42', { nickname: 'Änn' })
+  t.match(await consumer.getSession(token), { user_id: '42' })
+  t.equal(await consumer.getExtra(token, 'nickname'), 'Änn')
+  await t.rejects(createClient({ url, secret: 'wrong' }).consumer.logout(token), { name: 'OperationError', code: 401 })
+  await t.rejects(createClient({ url: `${url}.absent`, secret }).consumer.logout(token), { code: 'ENOENT' })
+})
+
+t.test('what else listens on a socket is named, and one that does not answer is given up', async t => {
+  const path = join(mkdtempSync(join(tmpdir(), 'dg-')), 'other.sock')
+  t.teardown(() => rmSync(dirname(path), { recursive: true, force: true }))
+  let answers = true
+  const other = createServer(
+    (_request, response) => void (answers && response.writeHead(502).end('<h1>Bad Gateway</h1>')),
+  )
+  await once(other.listen(path), 'listening')
+  t.teardown(() => other.close())
+  const url = `unix:${path}`
+  await t.rejects(createClient({ url, secret: 'x', timeout: 60_000 }).consumer.login('42'), {
+    message: `${url} answered 502, and not as the internal listener of a gateway does`,
+  })
+  answers = false
+  await t.rejects(createClient({ url, secret: 'x', timeout: 1 }).consumer.login('42'), { name: 'TimeoutError' })
 })
