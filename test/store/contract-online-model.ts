@@ -4,8 +4,9 @@ import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, record } from './contract-fixture.ts'
 import { asCreatedAt, usersOnline } from './contract-online.ts'
 
-/** Steps of time are far apart from lifetimes that end half-way between them, so that slack never decides. */
-const STEP = 20_000
+/** Steps of time are far apart from lifetimes that end half-way between them, so that neither slack nor a busy
+ * machine decides. */
+const STEP = 120_000
 const HALF = STEP / 2
 const USERS = ['u', 'u:v', 'w', 'ada']
 const NAMES = ['Ada', 'ada lovelace', '李雷', '', 'Grace']
