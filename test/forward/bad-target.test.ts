@@ -1,8 +1,10 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { createTestClock } from '../support/clock.ts'
 import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { freePort } from '../support/ports.ts'
 import { PATIENCE, until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -32,8 +34,9 @@ class Patient {
 
   async start(): Promise<void> {
     const server = createServer(socket => this.#serve(socket))
-    await new Promise<void>(resolve => server.listen(this.port, '127.0.0.1', resolve))
-    this.port = (server.address() as AddressInfo).port
+    if (this.port === 0) this.port = await freePort()
+    server.listen(this.port, '127.0.0.1')
+    await once(server, 'listening')
     this.#server = server
   }
 

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { freePort } from '../support/ports.ts'
 import { PATIENCE, until } from '../support/until.ts'
 
 /* Targets whose name has several addresses: servers on addresses of the loopback, and a look-up that the test decides. */
@@ -26,7 +26,7 @@ interface Servers {
 
 /** Servers at the same port of several addresses, each of which answers with its address. */
 async function startServers(t: Test, ips: readonly string[]): Promise<Servers> {
-  const servers: Servers = { port: 0, arrived: [], held: new Map(), connections: new Map() }
+  const servers: Servers = { port: await freePort(), arrived: [], held: new Map(), connections: new Map() }
   for (const ip of ips) {
     const server: Server = createServer((request, response) => {
       servers.arrived.push([ip, request.headers.host ?? ''])
@@ -36,7 +36,6 @@ async function startServers(t: Test, ips: readonly string[]): Promise<Servers> {
     })
     server.keepAliveTimeout = 0
     await new Promise<void>(resolve => server.listen(servers.port, ip, resolve))
-    servers.port = (server.address() as AddressInfo).port
     const count = promisify(server.getConnections.bind(server))
     servers.connections.set(ip, async () => (await count()) ?? 0)
     t.teardown(() => {

@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
 
 const C = '/api/v1/c/things'
@@ -166,7 +167,7 @@ t.test('a changed address of a name is used, even if the old connection still wo
   const serve = (text: string) =>
     createHttpServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end(text))
   const [first, second] = [serve('first'), serve('second')]
-  const port = await served(t, first, { port: 0, host: '127.0.0.1' })
+  const port = await served(t, first, { port: await freePort(), host: '127.0.0.1' })
   await served(t, second, { port, host: '127.0.0.2' })
   const address = { is: '127.0.0.1' }
   nameOf(t, 'backend.internal', address)

@@ -3,14 +3,22 @@ import { createLog } from '../../src/base/log/log.ts'
 import { business, createGateway } from '../../src/package/library.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 import { loginWork } from '../support/login-work.ts'
-import { isListening } from '../support/ports.ts'
+import { freePort, isListening } from '../support/ports.ts'
 
 /* Gateways that another program embeds, which begins and ends them as it likes. */
 
 t.test('a program embeds gateways', async t => {
   const fixture = await openFixture(t)
-  /** Another one on the same store, at free ports. */
-  const create = () => createGateway(fixture.settings, { log: createLog('silent'), helpers: loginWork })
+  /** Another one on the same store, at ports that no other server gets when it has ended. */
+  const create = async () => {
+    const { listen, internal } = fixture.settings
+    const settings = {
+      ...fixture.settings,
+      listen: { ...listen, port: await freePort() },
+      internal: { ...internal, port: await freePort() },
+    }
+    return createGateway(settings, { log: createLog('silent'), helpers: loginWork })
+  }
 
   for (const [when, pass] of [
     ['at once', () => undefined],

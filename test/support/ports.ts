@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 
 /**
  * A free port outside the range that the system gives to connections: one of these could use it before its server does. No
@@ -20,6 +20,14 @@ export async function freePort(): Promise<number> {
     await once(server, 'close')
     return port
   }
+}
+
+/** Has a server listen at such a port, which it answers: when the server has ended, nothing of the tests is there. */
+export async function listenAlone(server: Server): Promise<number> {
+  const port = await freePort()
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return port
 }
 
 /** Reserves a port by a socket without a file, which ends with the process. Other systems than Linux have none. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
+import { listenAlone } from './ports.ts'
 
 /** One request as it reached a backend. */
 export interface Arrived {
@@ -60,8 +61,7 @@ export async function startUpstream(options: { answer?: Handler; take?: Handler 
       recorder.answer(request, response, arrived)
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenAlone(server)
   const recorder: Recorder = {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -112,8 +112,7 @@ export async function startRawUpstream(speak: (socket: Socket, request: string) 
       while (answered < heads.length - 1) speak(socket, heads[answered++]!)
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenAlone(server)
   return {
     url: `http://127.0.0.1:${port}`,
     port,
