@@ -3,7 +3,7 @@
 // coverage and `--changed`, which we do not use), is more than a second of CPU per test file and per process it starts.
 const hooks = require('node:async_hooks')
 const { execFileSync } = require('node:child_process')
-const { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync } = require('node:fs')
+const { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const { Module, syncBuiltinESMExports } = require('node:module')
 const { dirname, join, relative, sep } = require('node:path')
 const { pathToFileURL } = require('node:url')
@@ -14,8 +14,8 @@ const COMPILED = join(ROOT, '.compiled')
 const LOCK = join(COMPILED, 'lock')
 /** What is compiled. npm writes the last of them when it has changed a package. */
 const INPUTS = ['src', 'test', '.build', 'tsconfig.json', 'node_modules/.package-lock.json']
-/** Milliseconds: a compilation that takes longer was killed. */
-const LOCK_EXPIRES = 120_000
+/** Milliseconds: a process that has the number of a holder of the lock from before this is another one. */
+const LOCK_EXPIRES = 3_600_000
 
 function compilationBegan() {
   try {
@@ -38,23 +38,42 @@ const isStale = () => {
   return INPUTS.some(name => isNewer(began, join(ROOT, name)))
 }
 
+/** The lock names its holder. */
+function takeLock() {
+  const draft = `${LOCK}.${process.pid}`
+  writeFileSync(draft, String(process.pid))
+  try {
+    linkSync(draft, LOCK)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(draft)
+  }
+}
+
+/** Whether the holder was killed: however long it takes on a busy machine, another compilation would spoil its own. */
+function isLockAbandoned() {
+  try {
+    if (Date.now() - statSync(LOCK).mtimeMs > LOCK_EXPIRES) return true
+    process.kill(Number(readFileSync(LOCK, 'utf8')), 0)
+    return false
+  } catch (fault) {
+    return fault.code === 'ESRCH'
+  }
+}
+
 /** Two test files that start at once compile once. */
 function compile() {
   mkdirSync(COMPILED, { recursive: true })
-  for (;;) {
-    try {
-      mkdirSync(LOCK)
-      break
-    } catch {
-      const since = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs
-      if (since !== undefined && Date.now() - since > LOCK_EXPIRES) rmdirSync(LOCK)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
-    }
+  while (!takeLock()) {
+    if (isLockAbandoned()) rmSync(LOCK, { recursive: true, force: true })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
   }
   try {
     if (isStale()) execFileSync(process.execPath, [join(ROOT, '.build/tests.mjs')], { stdio: ['ignore', 2, 2] })
   } finally {
-    rmdirSync(LOCK)
+    rmSync(LOCK)
   }
 }
 
