@@ -19,6 +19,8 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     sides: sessions.operations,
     reachStore: limit => sessions.reachStore(limit),
     async listen() {
+      // Before checks of targets begin: nothing would end them.
+      listeners.refuseClosed()
       await forwarding.start()
       return listeners.open()
     },

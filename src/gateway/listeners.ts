@@ -33,6 +33,7 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
   const listeners = new Listeners(setup.settings, edge, internal)
   return {
     open: () => listeners.open(),
+    refuseClosed: () => listeners.refuseClosed(),
     renewCertificate(certificate: Certificate): void {
       inUse.certificate = certificate
       listeners.renewCertificate(certificate)

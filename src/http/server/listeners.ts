@@ -45,7 +45,7 @@ export class Listeners {
   }
 
   async #open(): Promise<{ public: string; internal: string }> {
-    if (this.#isClosing) throw new Error('the gateway was closed before it listened')
+    this.refuseClosed()
     const { listen: outside, internal: inside } = this.#settings
     const { socket } = inside
     const publicUrl = await listen(this.#edge, outside)
@@ -55,6 +55,11 @@ export class Listeners {
       public: publicUrl,
       internal: await listen(this.#internal, socket === undefined ? inside : { path: socket }),
     }
+  }
+
+  /** What was closed does not listen. */
+  refuseClosed(): void {
+    if (this.#isClosing) throw new Error('the gateway was closed before it listened')
   }
 
   renewCertificate(certificate: Certificate): void {
