@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { AccountsReader } from '../../src/account/file/accounts-reader.ts'
-import { createFileAccounts, listAccounts, removeAccount, setPassword } from '../../src/account/file/source.ts'
+import {
+  addAccount,
+  createFileAccounts,
+  listAccounts,
+  removeAccount,
+  setPassword,
+} from '../../src/account/file/source.ts'
 import { partsOf, textOf } from '../../src/account/file/text-parts.ts'
 
 /* An accounts file is read and written part by part. No text may mean anything else that way than read whole. */
@@ -145,6 +151,25 @@ t.test('an edit of an account keeps the text of what it does not edit', async t 
     writeFileSync(path, `${head}accounts:\n${block('1', further)}${block('2')}`)
     t.equal(await setPassword(path, 'n1', 'battery staple'), true)
     t.ok(readFileSync(path, 'utf8').includes(further), head)
+  }
+})
+
+t.test('an edit keeps the line ends of the file, those of Windows too', async t => {
+  const ofWindows = (text: string): string => text.replaceAll('\n', '\r\n')
+  const commented = `# people\n\naccounts:\n${block('1', '  # in one\n')}\n# two\n${block('2')}# end\n`
+  for (const text of [commented, commented.replaceAll(/^ {2}/gm, ''), `---\n${commented}`, commented.trimEnd()]) {
+    const path = join(t.testdir(), 'accounts.yaml')
+    for (const [ending, other] of [[text, /\r/] as const, [ofWindows(text), /(?<!\r)\n/] as const]) {
+      writeFileSync(path, ending)
+      const keeps = (what: string) => t.notMatch(readFileSync(path, 'utf8'), other, what)
+      await addAccount(path, { username: 'n3', password: 'correct horse', roles: ['a', 'b'] })
+      keeps('added')
+      t.equal(await setPassword(path, 'n1', 'battery staple'), true)
+      keeps('edited')
+      for (const name of ['n2', 'n3', 'n1']) t.equal(await removeAccount(path, name), true)
+      keeps('removed')
+      t.same(await listAccounts(path), [])
+    }
   }
 })
 

@@ -45,16 +45,16 @@ export function entryAfter(entry: AccountEntry, set: Fields): AccountEntry {
 }
 
 /** Writes the one part that changes; `null` if that is more than one part. */
-function changedParts(_text: string, parts: Parts | null, change: Change): string | null {
+function changedParts(text: string, parts: Parts | null, change: Change): string | null {
   if (parts === null) return null
   const { items, indent } = parts
   // Only these two forms are written as they are read.
   if (indent !== '' && indent !== '  ') return null
   if ('remove' in change) return items.length === 1 ? null : textOf({ ...parts, items: items.toSpliced(change.at, 1) })
-  const item = writtenItem('add' in change ? null : items[change.at]!, change, indent)
+  const item = endedAs(text, writtenItem('add' in change ? null : items[change.at]!, change, indent))
   if (!('add' in change)) return textOf({ ...parts, items: items.with(change.at, item) })
   const last = items.at(-1)!
-  const endsLine = last.endsWith('\n') ? last : `${last}\n`
+  const endsLine = last.endsWith('\n') ? last : endedAs(text, `${last}\n`)
   return textOf({ ...parts, items: [...items.slice(0, -1), endsLine, item] })
 }
 
@@ -85,7 +85,12 @@ function writtenItem(item: string | null, change: Change, indent: string): strin
 function changedWhole(text: string, _parts: Parts | null, change: Change): string {
   const document = parseDocument(text.replace(/^\uFEFF/, ''), AS_WRITTEN)
   apply(document, change)
-  return written(document, true)
+  return endedAs(text, written(document, true))
+}
+
+/** What was written, with the line ends of the file: those of its first line. An editor would show two kinds as a fault. */
+function endedAs(file: string, written: string): string {
+  return /\r?\n/.exec(file)?.[0] === '\r\n' ? written.replaceAll(/\r?\n/g, '\r\n') : written
 }
 
 const written = (document: Document, indentSeq: boolean): string => document.toString({ lineWidth: 0, indentSeq })
