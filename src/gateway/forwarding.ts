@@ -3,6 +3,7 @@ import { readSessionName } from '../key/session-of-key.ts'
 import { readIdentityKeys } from '../settings/identity-key.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { credentialRulesOf, servesWebSockets, signsAssertions } from '../settings/served.ts'
+import { readClientCertificates } from '../settings/tls.ts'
 import { SessionWatch } from '../store/session-watch.ts'
 import type { AssertionSigner } from '../token/assertion.ts'
 import { createOwnTokens } from '../token/issued-here.ts'
@@ -42,6 +43,7 @@ export async function openForwarding(setup: Setup, { store, jwt, keys }: Session
     watch,
     webSockets,
     credentials,
+    clientCertificates: readClientCertificates(settings.upstreams),
     assertionKeys: signer?.keys ?? null,
     ownTokens: createOwnTokens(jwt),
     start: (): Promise<void> => upstreams.start(),

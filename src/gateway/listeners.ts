@@ -12,7 +12,7 @@ import { textOf } from '../metrics/exposition.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../settings/served.ts'
-import { type Certificate, endOf, readCertificate, warningOfEnd } from '../settings/tls.ts'
+import { type Certificate, endOf, readCertificate, type UsedCertificate, warningsOfEnd } from '../settings/tls.ts'
 import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
 import type { Setup } from './setup.ts'
@@ -27,7 +27,8 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
   publishCertificate(setup.meter, () => inUse.certificate)
   const edge = await openEdge(setup, sessions, forwarding, inUse.certificate, () => closing.started)
   const internal = await openInternal(setup, sessions, forwarding, {
-    warnings: () => warningsOf(setup, sessions, inUse.certificate),
+    warnings: () =>
+      warningsOf(setup, sessions, [...ownOf(setup.settings, inUse.certificate), ...forwarding.clientCertificates]),
     isStopping: () => closing.stopping,
   })
   const listeners = new Listeners(setup.settings, edge, internal)
@@ -170,12 +171,15 @@ function publishCertificate(meter: Meter, inUse: () => Certificate | null): void
 function warningsOf(
   { settings, clock }: Setup,
   { accountWarnings }: Sessions,
-  certificate: Certificate | null,
+  certificates: readonly UsedCertificate[],
 ): string[] {
-  const { tls } = settings.listen
-  const ending = tls === undefined || certificate === null ? null : warningOfEnd(certificate, tls.cert, clock.now())
-  return [...settings.warnings, ...accountWarnings(), ...(ending === null ? [] : [`${ending.place} ${ending.message}`])]
+  const ending = warningsOfEnd(certificates, clock.now()).map(({ place, message }) => `${place} ${message}`)
+  return [...settings.warnings, ...accountWarnings(), ...ending]
 }
+
+/** The certificate of the public listener, where it has one. */
+const ownOf = ({ listen: { tls } }: Settings, certificate: Certificate | null): UsedCertificate[] =>
+  tls === undefined || certificate === null ? [] : [{ use: 'listener', cert: certificate.cert, file: tls.cert }]
 
 /** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
 const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({

@@ -18,7 +18,7 @@ import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
 import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams.ts'
-import { readCertificate, warningOfEnd } from './tls.ts'
+import { readCertificate, readClientCertificates, warningsOfEnd } from './tls.ts'
 import { warningsOfUnwritable } from './unwritable.ts'
 
 export { ConfigurationError, type Fault } from './notation/fault.ts'
@@ -123,16 +123,20 @@ export function readConfiguration(
     warnings: [
       ...written.warnings,
       ...inFile.warnings,
-      ...warningsOfCertificate(decoded, clock),
+      ...warningsOfCertificates({ ...decoded, upstreams }, clock),
       ...warningsOfUnwritable(decoded),
     ],
   }
 }
 
-/** Without a path: while it runs, the gateway itself compares the date of the certificate in use. */
-function warningsOfCertificate({ listen: { tls } }: DecodedSettings, clock: Clock): Warning[] {
-  const warning = tls === undefined ? null : warningOfEnd(readCertificate(tls), tls.cert, clock.now())
-  return warning === null ? [] : [{ ...warning, path: [] }]
+/** Without a path: while it runs, the gateway itself compares the dates of the certificates in use. */
+function warningsOfCertificates(
+  { listen: { tls }, upstreams }: Pick<Configuration['settings'], 'listen' | 'upstreams'>,
+  clock: Clock,
+): Warning[] {
+  const own = tls === undefined ? [] : [{ use: 'listener', cert: readCertificate(tls).cert, file: tls.cert } as const]
+  const warnings = warningsOfEnd([...own, ...readClientCertificates(upstreams)], clock.now())
+  return warnings.map(warning => ({ ...warning, path: [] }))
 }
 
 const NO_SUCH_FILE = 'no such file; name the configuration file with --config, or write one with `dualgate init`'

@@ -44,14 +44,38 @@ function warnedBefore({ cert }: Pick<Certificate, 'cert'>): number {
   return Math.min(21 * DAY, (Date.parse(validTo) - Date.parse(validFrom)) / 3)
 }
 
-/** Warns of a certificate that has expired or soon will, and says what to do; `null` for another. */
-export function warningOfEnd(certificate: Pick<Certificate, 'cert'>, file: string, now: number): Fault | null {
+/** What an expired certificate means, and how another comes into use. */
+const USES = {
+  listener: { refusal: 'clients refuse to connect', remedy: 'which are loaded without a restart' },
+  upstream: { refusal: 'targets refuse the gateway', remedy: 'then run `dualgate reload`' },
+} as const
+
+/** A certificate in use, with its file. */
+export interface UsedCertificate {
+  use: keyof typeof USES
+  cert: string
+  file: string
+}
+
+/** The client certificates that upstreams get, each file once. Throws `ConfigurationError` when one cannot be read. */
+export function readClientCertificates(
+  upstreams: readonly { tls?: UpstreamTlsFiles | undefined }[],
+): UsedCertificate[] {
+  const files = new Set(upstreams.flatMap(({ tls }) => tls?.cert ?? []))
+  return [...files].map(file => ({ use: 'upstream', cert: readCertificates(file, 'tls.cert'), file }))
+}
+
+/** Warns of each certificate that has expired or soon will, and says what to do. */
+export const warningsOfEnd = (certificates: readonly UsedCertificate[], now: number): Fault[] =>
+  certificates.flatMap(certificate => warningOfEnd(certificate, now) ?? [])
+
+function warningOfEnd(certificate: UsedCertificate, now: number): Fault | null {
   const end = endOf(certificate)
   if (end - now > warnedBefore(certificate)) return null
   const date = `${new Date(end).toISOString().slice(0, 16)}Z`
-  const state =
-    end <= now ? `expired at ${date}, and clients refuse to connect` : `expires at ${date}, in ${daysIn(end - now)}`
-  return { place: file, message: `${state}; replace the certificate and its key, which are loaded without a restart` }
+  const { refusal, remedy } = USES[certificate.use]
+  const state = end <= now ? `expired at ${date}, and ${refusal}` : `expires at ${date}, in ${daysIn(end - now)}`
+  return { place: certificate.file, message: `${state}; replace the certificate and its key, ${remedy}` }
 }
 
 /** A time in whole days, rounded down, so that no day is promised that is not there. */

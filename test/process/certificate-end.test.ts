@@ -69,6 +69,18 @@ t.test('readyz warns of a certificate that gets older while the gateway runs, un
   t.equal(await metricAt(fixture.internal), secondsOf(longer))
 })
 
+t.test('readyz warns of the client certificate of an upstream, as it was at the start', async t => {
+  const target = 'https://127.0.0.1:1'
+  const tls = validFor(41, 60)
+  const fixture = await openFixture(t, { upstreams: [{ name: 'secured', match: '/api/secured', target, tls }] })
+  t.same(await warningsAt(fixture.internal), [])
+  writeFileSync(tls.cert, readFileSync(longer.cert))
+  await fixture.elapse(21 * DAY)
+  t.match(await warningsAt(fixture.internal), [/41\.crt expires at .*, in 19 days; .* then run `dualgate reload`$/])
+  await fixture.elapse(20 * DAY)
+  t.match(await warningsAt(fixture.internal), [/41\.crt expired at .*, and targets refuse the gateway; replace/])
+})
+
 const texts = ({ cert, key }: { cert: string; key: string }) => ({
   'tls.crt': readFileSync(cert, 'utf8'),
   'tls.key': readFileSync(key, 'utf8'),

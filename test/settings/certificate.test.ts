@@ -85,6 +85,22 @@ for (const [lifetime, warned] of [
     t.same(settingsOf(t, yamlOf(files)).warnings, [], 'readyz computes it anew')
   })
 
+t.test('client certificates of upstreams are warned of in the same way, each file once', async t => {
+  const files = pair('client', 90)
+  const tls = `tls: { cert: ${files.cert}, key: ${files.key} }`
+  const target = 'target: "https://127.0.0.1:1"'
+  const upstreams = ['a', 'b'].map(name => `  - { name: ${name}, match: /api/${name}, ${target}, ${tls} }\n`)
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': `upstreams:\n${upstreams.join('')}` })
+  const end = endOf(readCertificate(files))
+  const warningsAt = (now: number): string[] =>
+    readConfiguration('gateway.yaml', {}, folder, { clock: clockOf(() => now) })
+      .warnings.map(({ place, message }) => `${place} ${message}`)
+      .filter(text => text.startsWith(files.cert))
+  t.same(warningsAt(end - 21 * DAY - 1), [])
+  t.match(warningsAt(end - 21 * DAY), [/expires at .*, in 21 days; replace .* its key, then run `dualgate reload`$/])
+  t.match(warningsAt(end), [/expired at .*, and targets refuse the gateway; replace/])
+})
+
 t.test('workers are auto or a number', async t => {
   t.equal(settingsOf(t, '').workers, 'auto')
   t.equal(settingsOf(t, '', { WORKERS: '3' }).workers, 3)
