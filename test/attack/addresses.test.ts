@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
@@ -8,7 +10,7 @@ import { call } from '../support/client.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
-import { PATIENCE } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
 /* The address that attempts are counted by: clients cannot choose it by a header, another worker or another gateway. */
 
@@ -56,6 +58,38 @@ t.test('without trusted proxies no header changes the address of a client', asyn
     t.equal(answer.json().code, 429, name)
   }
 })
+
+t.test(
+  'the addresses of a request are compared with the trusted proxies once, however many its client has sent',
+  async t => {
+    const upstreams = [
+      { name: 'echo', match: '/api/v1', target: 'builtin:echo', rate_limit: { requests: 9, window: '60s' } },
+    ]
+    const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], upstreams } })
+    let reads = 0
+    const watch = (message: unknown): void => {
+      const { headers } = (message as { request: IncomingMessage }).request
+      let value = headers['x-forwarded-for']
+      Object.defineProperty(headers, 'x-forwarded-for', {
+        get() {
+          reads++
+          return value
+        },
+        set(changed: string) {
+          value = changed
+        },
+      })
+    }
+    subscribe('http.server.request.start', watch)
+    t.teardown(() => unsubscribe('http.server.request.start', watch))
+    const chain = `192.0.2.1${', 10.0.0.7'.repeat(1500)}`
+    const path = '/api/v1/public/b/once'
+    t.equal((await fixture.call({ path, headers: { 'x-forwarded-for': chain } })).status, 200)
+    const line = await until(() => fixture.log.map(text => JSON.parse(text)).find(line => line.path === path))
+    t.equal(line.ip, '192.0.2.1')
+    t.equal(reads, 3, 'for ports, whether it is there, and by Fastify')
+  },
+)
 
 t.test('behind a trusted proxy the address that the proxy saw counts, not an address from the client', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: LIMITED } })

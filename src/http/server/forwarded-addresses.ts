@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv4, isIPv6 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 
 /**
  * Leaves in `X-Forwarded-For` the addresses alone. Some proxies write the port of their client behind its address, and an IPv6
@@ -12,6 +13,14 @@ export function removePorts({ headers }: IncomingMessage): void {
     .split(',')
     .map(one => addressIn(one.trim()))
     .join(', ')
+}
+
+/**
+ * Keeps the address of the client of a request. Fastify compares every address of `X-Forwarded-For` with the trusted proxies
+ * whenever `ip` is read: of 15 KB of trusted ones, that is milliseconds each time.
+ */
+export function keepAddress(request: FastifyRequest): void {
+  if (request.raw.headers['x-forwarded-for'] !== undefined) Object.defineProperty(request, 'ip', { value: request.ip })
 }
 
 /** A quick answer, because nearly no proxy writes them. */

@@ -14,7 +14,7 @@ import { SlowClients, type SlowLimits } from './connection/slow-clients.ts'
 import { createObservation, type Observer, observe } from './count-and-log.ts'
 import { createErrorHandler, type Envelopes, type ErrorHandlerOptions } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
-import { removePorts } from './forwarded-addresses.ts'
+import { keepAddress, removePorts } from './forwarded-addresses.ts'
 import { nameHttp } from './forwarded-protocol.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
@@ -101,6 +101,7 @@ export function createServer({
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     removePorts(request.raw)
+    keepAddress(request)
     nameHttp(request.raw)
     ignoreUnreadableType(request)
     done()
