@@ -3,7 +3,7 @@
 // coverage and `--changed`, which we do not use), is more than a second of CPU per test file and per process it starts.
 const hooks = require('node:async_hooks')
 const { execFileSync } = require('node:child_process')
-const { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
+const { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const { Module, syncBuiltinESMExports } = require('node:module')
 const { dirname, join, relative, sep } = require('node:path')
 const { pathToFileURL } = require('node:url')
@@ -40,15 +40,12 @@ const isStale = () => {
 
 /** The lock names its holder. */
 function takeLock() {
-  const draft = `${LOCK}.${process.pid}`
-  writeFileSync(draft, String(process.pid))
   try {
-    linkSync(draft, LOCK)
+    writeFileSync(LOCK, String(process.pid), { flag: 'wx' })
     return true
-  } catch {
-    return false
-  } finally {
-    rmSync(draft)
+  } catch (fault) {
+    if (fault.code === 'EEXIST') return false
+    throw fault
   }
 }
 
