@@ -147,3 +147,11 @@ t.test('a change of the gateway itself does not come back after later versions w
   source.changes!.follow(null)
   t.same(changes, [null], 'what is known when the following begins, and nothing after it')
 })
+
+t.test('the log of a faulty file names twenty faults, and says how many there are more', async t => {
+  const faulty = Array.from({ length: 30 }, (_, id) => entry(`${id}`, `n${id}`, ', roles: x')).join('')
+  const { find, source, logged } = open(t.testdir(), `accounts:\n${faulty}`)
+  t.teardown(() => source.close())
+  await t.rejects(find('n1'))
+  t.match(logged, [[{ more: 10, faults: { length: 20 } }, /has faults/]])
+})

@@ -89,22 +89,72 @@ const FAULTY: readonly (readonly [what: string, text: string])[] = [
   ['a carriage return inside a line', `accounts:\n${block('1')}# c\r${block('2')}x\n`],
 ]
 
+const faultsOf = (read: () => unknown): Promise<string> =>
+  Promise.resolve()
+    .then(read)
+    .then(
+      () => 'no fault',
+      fault => fault.message,
+    )
+
 t.test('a faulty text has the faults of the text read whole', async t => {
   for (const [what, text] of FAULTY) {
     const reader = new AccountsReader('accounts.yaml')
     // The account of this text is known when the faulty one is read.
     await reader.read(`accounts:\n${block('1')}`)
-    const faultsOf = (read: () => unknown) =>
-      Promise.resolve()
-        .then(read)
-        .then(
-          () => 'no fault',
-          fault => fault.message,
-        )
     const faults = await faultsOf(() => reader.readWhole(text))
     t.not(faults, 'no fault', what)
     t.equal(await faultsOf(() => reader.read(text)), faults, what)
   }
+})
+
+/** A reader that counts how often it reads a text whole. */
+class CountingReader extends AccountsReader {
+  whole = 0
+
+  override readWhole(text: string) {
+    this.whole += 1
+    return super.readWhole(text)
+  }
+}
+
+const many = (from: number, count: number, rest = ''): string =>
+  Array.from({ length: count }, (_, index) => block(`${from + index}`, rest)).join('')
+
+t.test(
+  'the faults of a few accounts are found without the sound ones, and are those of the text read whole',
+  async t => {
+    const rows: [what: string, faulty: string][] = [
+      ['an open quote', block('a', '    note: "b\n')],
+      ['an open flow', '  - { id: "a"\n'],
+      ['a key twice', block('a', '    id: "b"\n')],
+      ['an alias', block('a', '    team: *t\n')],
+      ['a field that is no list', block('a', '    roles: x\n')],
+      ['no account', '  - a\n'],
+      ['a number that would be rounded', block('a', '    n: 1923456789012345679\n')],
+      ['the id of one account, and the name of another', block('3').replace('n3', 'N7')],
+      ['one account twice', block('7') + block('8')],
+      ['faults far from each other', block('a', '    roles: x\n') + many(80, 10) + block('b', '    status: x\n')],
+    ]
+    for (const [what, faulty] of rows) {
+      const text = `# people\naccounts:\n${many(1, 20)}${faulty}${many(40, 20)}`
+      const reader = new CountingReader('accounts.yaml')
+      const faults = await faultsOf(() => reader.read(text))
+      t.equal(reader.whole, 0, what)
+      t.equal(faults, await faultsOf(() => reader.readWhole(text)), what)
+    }
+  },
+)
+
+t.test('of very many faulty accounts the first hundred are reported, and how many there are more', async t => {
+  const text = `accounts:\n${many(1, 150, '    roles: x\n')}`
+  const reader = new CountingReader('accounts.yaml')
+  const faults = (await faultsOf(() => reader.read(text))).split('\n')
+  const whole = (await faultsOf(() => new AccountsReader('accounts.yaml').readWhole(text))).split('\n')
+  t.equal(whole.length, 150)
+  // The account beside the last of them is read with it.
+  t.same(faults, [...whole.slice(0, 101), 'accounts.yaml: 49 further accounts have faults'])
+  t.equal(reader.whole, 0)
 })
 
 t.test('an edit changes one account, and no byte of the others', async t => {

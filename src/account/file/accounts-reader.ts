@@ -1,8 +1,9 @@
 import { setImmediate as pause } from 'node:timers/promises'
-import { hasRepetitions, parseAccounts } from './document.ts'
+import { ConfigurationError } from '../../settings/notation/fault.ts'
+import { parseAccounts, type Repetition, repetitionsIn } from './document.ts'
 import { knownOf } from './known-account.ts'
 import type { AccountEntry } from './schema.ts'
-import { type Parts, partsOf } from './text-parts.ts'
+import { type Parts, partsOf, textWithOnly } from './text-parts.ts'
 
 /** The content of an accounts file. */
 export interface AccountsText {
@@ -15,10 +16,13 @@ export interface AccountsText {
 
 /** Entries that are read without a pause: some milliseconds. */
 const AT_ONCE = 16
+/** Accounts whose faults are reported one by one. The work of finding their places must not grow with the file. */
+const MAX_FAULTY = 100
 
 /**
  * Reads the texts of one file. An account that stands in the next text as it stood in the last is not parsed again, and
- * what is new is parsed with pauses: 10 000 accounts take more than a second, in which a worker answers requests.
+ * what is new is parsed with pauses: 10 000 accounts take more than a second, in which a worker answers requests. Nor
+ * are the sound accounts of a faulty text, of which the same would take seconds at a stretch.
  */
 export class AccountsReader {
   readonly #path: string
@@ -29,7 +33,7 @@ export class AccountsReader {
     this.#path = path
   }
 
-  /** Throws one `ConfigurationError` with all faults of the text. */
+  /** Throws one `ConfigurationError` with the faults of the text: of a text in parts, those of the first `MAX_FAULTY` accounts. */
   async read(text: string): Promise<AccountsText> {
     return (await this.#readParts(text)) ?? this.readWhole(text)
   }
@@ -39,29 +43,63 @@ export class AccountsReader {
     return { entries, hasList, parts: null }
   }
 
-  /** `null` for a text in another form, or with faults: these are reported with their places in the whole. */
+  /** `null` for a text in another form, which may be sound. */
   async #readParts(text: string): Promise<AccountsText | null> {
     const parts = partsOf(text)
     if (parts === null || entriesOf(`${parts.head}${parts.tail}`) === null) return null
-    const known = new Map<string, AccountEntry>()
-    let parsed = 0
-    for (const item of parts.items) {
-      let entry = this.#known.get(item)
-      if (entry === undefined) {
-        const [first, ...others] = entriesOf(`accounts:\n${item}`) ?? []
-        if (first === undefined || others.length > 0) return null
-        entry = first
-        knownOf(entry)
-        parsed += 1
-        if (parsed % AT_ONCE === 0) await pause()
-      }
-      known.set(item, entry)
+    const read = await this.#readItems(parts.items)
+    const repetitions = repetitionsIn(read)
+    const repeated = new Set(repetitions.map(([index]) => index))
+    const faulty = [...read.keys()].filter(index => read[index] === null || repeated.has(index))
+    if (faulty.length > 0) {
+      this.#throwFaults(parts, faulty, repetitions)
+      return null
     }
-    const entries = [...known.values()]
-    if (entries.length < parts.items.length || hasRepetitions(entries)) return null
-    this.#known = known
+    const entries = read as AccountEntry[]
+    this.#known = new Map(parts.items.map((item, index) => [item, entries[index]!]))
     return { entries, hasList: true, parts }
   }
+
+  /** The entries of the items; `null` for each that has faults when it is read alone. */
+  async #readItems(items: readonly string[]): Promise<(AccountEntry | null)[]> {
+    const read: (AccountEntry | null)[] = []
+    let parsed = 0
+    for (const item of items) {
+      const known = this.#known.get(item)
+      read.push(known ?? entryIn(item))
+      if (known !== undefined) continue
+      parsed += 1
+      if (parsed % AT_ONCE === 0) await pause()
+    }
+    return read
+  }
+
+  /**
+   * Throws the faults of a text, which is read without its sound accounts. Those beside a faulty one are left in it: an open
+   * quote ends there. What has no fault that way is not as it seemed.
+   */
+  #throwFaults(parts: Parts, faulty: readonly number[], repetitions: readonly Repetition[]): void {
+    const first = new Set(faulty.slice(0, MAX_FAULTY))
+    const beside = [...first].flatMap(index => [index - 1, index, index + 1])
+    const repeated = repetitions.filter(([index]) => first.has(index)).map(([, earlier]) => earlier)
+    const kept = new Set([...beside, ...repeated].filter(index => index in parts.items).sort((a, b) => a - b))
+    const further = faulty.filter(index => !kept.has(index)).length
+    try {
+      parseAccounts(textWithOnly(parts, kept), this.#path, [...kept])
+    } catch (error) {
+      if (!(error instanceof ConfigurationError) || further === 0) throw error
+      const message = `${further} further ${further === 1 ? 'account has' : 'accounts have'} faults`
+      throw new ConfigurationError([...error.faults, { place: this.#path, message }])
+    }
+  }
+}
+
+/** The entry of an item; `null` if it has faults. */
+function entryIn(item: string): AccountEntry | null {
+  const [entry, ...others] = entriesOf(`accounts:\n${item}`) ?? []
+  if (entry === undefined || others.length > 0) return null
+  knownOf(entry)
+  return entry
 }
 
 /** The entries of a text; `null` if it has faults. */

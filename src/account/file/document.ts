@@ -3,7 +3,7 @@ import type { FieldFault } from '../../base/refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session/record.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
 import { read } from '../../settings/notation/read.ts'
-import type { KeyPath, Written } from '../../settings/notation/written.ts'
+import { type KeyPath, textOf, type Written } from '../../settings/notation/written.ts'
 import { parseYamlFile } from '../../settings/notation/yaml.ts'
 import { isPrintable } from '../management.ts'
 import { isBcryptHash } from '../password.ts'
@@ -36,19 +36,30 @@ export const listMissing = (path: string): Fault => ({
   message: 'the list of accounts is missing; write `accounts: []` to have none',
 })
 
+/** The places of accounts in the whole list, where a text has some of them; otherwise they are where they stand. */
+type Places = readonly number[]
+
 /** Reads the text of the accounts file at `path`. Throws one `ConfigurationError` with all of its faults. */
-export function parseAccounts(text: string, path: string): AccountsDocument {
+export function parseAccounts(text: string, path: string, places: Places = []): AccountsDocument {
   const folder = dirname(path)
   const written = parseYamlFile(text, path, folder)
-  const entries = written.legible ? readEntries(written, folder) : []
-  if (written.faults.length > 0) throw new ConfigurationError(written.faults)
+  const entries = written.legible ? readEntries(written, folder, places) : []
+  if (written.faults.length > 0) throw new ConfigurationError(written.faults.map(fault => inWhole(fault, places)))
   return { entries, hasList: Array.isArray(written.get(['accounts'])) }
+}
+
+/** The fault of an account, which is named by its place in the whole list. */
+function inWhole({ place, message, path }: Written['faults'][number], places: Places): Fault {
+  const named = textOf(path)
+  const [list, index, ...below] = path
+  if (typeof index !== 'number' || !place.endsWith(named)) return { place, message }
+  return { place: place.slice(0, -named.length) + textOf([list!, places[index] ?? index, ...below]), message }
 }
 
 /** Further keys go into the session as they are. */
 const ALTERED = 'would be changed when it is read, as numbers of many digits are rounded; put it in quotes'
 
-function readEntries(written: Written, folder: string): AccountEntry[] {
+function readEntries(written: Written, folder: string, places: Places): AccountEntry[] {
   const { accounts } = read(AccountsFileSchema, written, folder) as { accounts?: unknown }
   for (const path of written.altered()) if (!written.isFaulty(path)) written.report(path, ALTERED)
   const entries = (Array.isArray(accounts) ? accounts : []) as (AccountEntry | undefined)[]
@@ -56,7 +67,7 @@ function readEntries(written: Written, folder: string): AccountEntry[] {
   for (const [index, entry] of entries.entries()) {
     if (entry !== undefined) checkEntry(entry, index, !faulty.has(index), written)
   }
-  checkRepetitions(entries, written)
+  checkRepetitions(entries, written, places)
   return entries as AccountEntry[]
 }
 
@@ -117,23 +128,35 @@ const UNIQUE = [
   ['username', nameKey],
 ] as const
 
-export const hasRepetitions = (entries: readonly AccountEntry[]): boolean =>
-  UNIQUE.some(([field, keyOf]) => new Set(entries.map(entry => keyOf(entry[field]))).size < entries.length)
+/** The index of an entry whose id or name an earlier one has, and that of the first which has it. */
+export type Repetition = readonly [index: number, earlier: number]
+
+export const repetitionsIn = (entries: readonly (AccountEntry | null)[]): Repetition[] =>
+  UNIQUE.flatMap(([field, keyOf]) => repetitionsOf(field, keyOf, entries))
 
 /** Reports ids and names that occur more than once. */
-function checkRepetitions(entries: readonly (AccountEntry | undefined)[], written: Written): void {
+function checkRepetitions(entries: readonly (AccountEntry | undefined)[], written: Written, places: Places): void {
   for (const [field, keyOf] of UNIQUE) {
-    const first = new Map<string, number>()
-    for (const [index, entry] of entries.entries()) {
-      const value = entry?.[field]
-      if (typeof value !== 'string') continue
-      const earlier = first.get(keyOf(value))
-      if (earlier === undefined) first.set(keyOf(value), index)
-      else
-        written.report(
-          ['accounts', index, field],
-          `is also that of account ${earlier + 1} in the list; each needs its own`,
-        )
+    for (const [index, earlier] of repetitionsOf(field, keyOf, entries)) {
+      const number = (places[earlier] ?? earlier) + 1
+      written.report(['accounts', index, field], `is also that of account ${number} in the list; each needs its own`)
     }
   }
+}
+
+function repetitionsOf(
+  field: 'id' | 'username',
+  keyOf: (value: string) => string,
+  entries: readonly (AccountEntry | null | undefined)[],
+): Repetition[] {
+  const first = new Map<string, number>()
+  const found: Repetition[] = []
+  for (const [index, entry] of entries.entries()) {
+    const value = entry?.[field]
+    if (typeof value !== 'string') continue
+    const earlier = first.get(keyOf(value))
+    if (earlier === undefined) first.set(keyOf(value), index)
+    else found.push([index, earlier])
+  }
+  return found
 }

@@ -23,6 +23,9 @@ const POLL = 250
 /** The state of a file that another program has replaced before this process read what it had written itself. */
 const OVERTAKEN = 'overtaken'
 
+/** Faults in one line of the log. A program that writes the file may do the same thing wrong in all accounts. */
+const MAX_LOGGED = 20
+
 const FILE_FAULT = 'the accounts file has faults'
 const UNREADABLE = 'the accounts file cannot be read'
 const FILE_REMOVED = 'the accounts file was removed'
@@ -225,7 +228,9 @@ export class FollowedFile implements AccountChanges {
 
   /** Logs what is wrong with a new state, and keeps it for `warnings`. */
   #warn(warning: string, faults?: readonly Fault[]): void {
-    this.#log.error({ path: this.#path, ...(faults !== undefined && { faults }) }, warning)
+    const more = (faults?.length ?? 0) - MAX_LOGGED
+    const logged = { ...(faults !== undefined && { faults: faults.slice(0, MAX_LOGGED) }), ...(more > 0 && { more }) }
+    this.#log.error({ path: this.#path, ...logged }, warning)
     this.#warning = warning
   }
 }

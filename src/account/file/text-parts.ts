@@ -69,3 +69,7 @@ function isNothing(text: string, line: number, indent: number): boolean {
 }
 
 export const textOf = ({ head, items, tail }: Parts): string => head + items.join('') + tail
+
+/** The text with some of its items, in the lines in which they stand. */
+export const textWithOnly = (parts: Parts, kept: ReadonlySet<number>): string =>
+  textOf({ ...parts, items: parts.items.map((item, index) => (kept.has(index) ? item : item.replace(/[^\n]+/g, ''))) })
