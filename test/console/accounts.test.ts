@@ -16,6 +16,7 @@ import {
 } from '../support/console.ts'
 import { sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
+import { until } from '../support/until.ts'
 import {
   find,
   isLive,
@@ -160,6 +161,21 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
       .then(answer => answer.json())
     t.match(data, { nickname: 'Renamed', roles: rights.roles })
     t.same(data.permissions, ['read orders (all)', 'a, b', 'stock'])
+  })
+
+  t.test('an account can be added once the roles are known that it can have', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const held: Route[] = []
+    await page.route('**/sys/account/roles', route => void held.push(route))
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    await until(() => held.length > 0)
+    t.ok(await page.locator('[data-key=add]').isDisabled())
+    for (const route of held) await route.continue()
+    await page.click('[data-key=add]')
+    await page.check('dialog [data-key="role operator"]')
+    t.same(visitor.complaints, [])
   })
 
   t.test('an administrator adds a service account, and is offered no password or second factor to reset', async t => {

@@ -51,6 +51,7 @@ function createList() {
   const found = h('span', { class: 'quiet', role: 'status' })
   const pages = h('div', { class: 'pages' })
   const sorting = createSorting(fill)
+  let add = /** @type {HTMLButtonElement | null} */ (null)
   const listed = (/** @type {AccountPage} */ { records, pages: all }) =>
     accountTable(records, administered(), all === 1 && sorting)
   const administered = () => ({
@@ -62,6 +63,8 @@ function createList() {
   function fill() {
     const page = paged.page()
     found.textContent = page === null ? '' : t('found_accounts', { n: count(page.total) })
+    // Without the roles that the gateway knows, an account would be added as if there were none.
+    if (add !== null) add.disabled = page === null
     if (page === null) {
       show(list, h('p', { class: 'empty quiet' }, t('loading')))
       return show(pages)
@@ -72,7 +75,7 @@ function createList() {
 
   return {
     draw() {
-      const add = can('editAccounts') && addButton(() => openAdd(administered()))
+      add = can('editAccounts') ? addButton(() => openAdd(administered())) : null
       const header = h('header', {}, title(), found, search.draw(), statusChoice(query, request), add)
       fill()
       return h('section', { class: 'panel' }, header, paged.trouble, list, pages)
