@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, holdRefresh, search, signIn } from '../support/console.ts'
+import { arrive, comeBack, holdRefresh, search, signIn } from '../support/console.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { inOneDay, until } from '../support/until.ts'
 import { failCalls, failStore, openConsole, row, rows, searchNewUser } from './console-fixture.ts'
@@ -84,6 +84,25 @@ t.test('the page of sessions', { skip: withoutBrowser }, async t => {
     await page.locator('#notice', { hasText: `Every session of ${user} was ended.` }).waitFor()
     await page.locator('.empty').waitFor()
     t.same((await business.getTokenValuesByLoginId?.(user)) ?? [], [])
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a click counts also when the list is loaded again between its press and its release', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { user } = await searchNewUser(fixture, visitor)
+    await page.locator('.users header', { hasText: '1 found' }).waitFor()
+    await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
+    await row(page, user).locator('.danger').hover()
+    await page.mouse.down()
+    const loaded = page.waitForResponse(/\/sys\/session\/page\?/)
+    await page.locator('.user-list table').evaluate(table => Object.assign(window, { shown: table }))
+    await comeBack(page)
+    await (await loaded).finished()
+    await page.evaluate(() => fetch('settings.json'))
+    await page.mouse.up()
+    await page.locator('dialog').waitFor()
+    await page.waitForFunction(() => !(window as unknown as { shown: Element }).shown.isConnected)
     t.same(visitor.complaints, [])
   })
 

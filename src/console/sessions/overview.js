@@ -1,5 +1,6 @@
 import { get } from '../api.js'
 import { h, show } from '../elements/dom.js'
+import { pointerReleased } from '../elements/pointer.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
 import { barChart, ringChart } from './charts.js'
@@ -26,6 +27,7 @@ export function createOverview(place) {
       requested = base
       try {
         const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
+        await pointerReleased()
         // Meanwhile the other side was requested.
         if (requested !== base) return
         const isSame = JSON.stringify(shown) === JSON.stringify({ base, analysis, chart })

@@ -1,6 +1,7 @@
 import { get, post } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
+import { pointerReleased } from '../elements/pointer.js'
 import { createSelection } from '../elements/selection.js'
 import { createSorting } from '../elements/sorting.js'
 import { count, nameOf } from '../language/format.js'
@@ -107,6 +108,7 @@ function createLoaded(query) {
       try {
         /** @type {Page} */
         const answer = await get(`${base}/page`, { ...requested })
+        await pointerReleased()
         if (!isCurrent()) return null
         page = answer
         return page
