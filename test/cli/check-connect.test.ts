@@ -12,6 +12,7 @@ import { BESIDE, folderWith, GOOD_KEY } from '../settings/folder.ts'
 import { createCertificate } from '../support/certificate.ts'
 import { run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
+import { startLoadingRedis } from '../support/loading-redis.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
@@ -88,25 +89,8 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
   redis.resume()
 })
 
-/** A Redis that reads its data: it answers INFO and what sets up a connection, and refuses the rest. */
-async function startLoading(t: Test): Promise<number> {
-  const info = 'loading:1\r\nloading_eta_seconds:1000\r\n'
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
-    socket.on('data', bytes => {
-      for (const [, name] of String(bytes).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
-        if (/^info$/i.test(name!)) socket.write(`$${info.length}\r\n${info}\r\n`)
-        else socket.write(/^client$/i.test(name!) ? '+OK\r\n' : '-LOADING Redis is loading the dataset in memory\r\n')
-      }
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
 t.test('check --connect says that a Redis loads its data', async t => {
-  const { code, lines } = await connect(t, redisAt(`redis://127.0.0.1:${await startLoading(t)}`))
+  const { code, lines } = await connect(t, redisAt(`redis://127.0.0.1:${await startLoadingRedis(t)}`))
   t.match([code, lines[0]], [1, /^NOT REACHED store .*LOADING: it reads its data after a start; wait until it has$/])
 })
 

@@ -6,6 +6,7 @@ import { Unavailable } from '../../src/base/refusal.ts'
 import { connect } from '../../src/store/redis/connection/connections.ts'
 import { remedyOf, summaryOf } from '../../src/store/redis/connection/fault.ts'
 import { Outages } from '../../src/store/redis/connection/outages.ts'
+import { startLoadingRedis } from '../support/loading-redis.ts'
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -37,6 +38,14 @@ t.test(
     t.strictSame(lines.slice(1), [{ level: 30, redis: place, msg: 'Redis is back' }])
   },
 )
+
+t.test('a Redis that reads its data after a start is named so', async t => {
+  const { lines, log } = logOf()
+  const connections = await connect({ url: `redis://127.0.0.1:${await startLoadingRedis(t)}` }, 1000, log)
+  t.teardown(() => connections.close())
+  const remedy = 'it reads its data after a start; wait until it has'
+  t.match(await until(() => lines.find(({ fault }) => fault === 'LOADING')), { remedy, msg: 'Redis is lost' })
+})
 
 t.test('a password that is refused is logged once, without it', { skip: withoutRedisServer }, async t => {
   const server = await startRedis()

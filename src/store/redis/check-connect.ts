@@ -4,6 +4,7 @@ import { createLog } from '../../base/log/log.ts'
 import type { RedisClient } from './connection/client.ts'
 import { connect } from './connection/connections.ts'
 import { remedyOf, summaryOf } from './connection/fault.ts'
+import { isLoading } from './connection/loading.ts'
 import type { RedisSettings } from './connection/options.ts'
 import { answerOf } from './connection/silence.ts'
 import { redisWarnings } from './connection/warnings.ts'
@@ -34,9 +35,7 @@ export async function probeRedis(settings: RedisSettings, prefix: string, timeou
 
 const remedyFor = (fault: string): string => `${fault}: ${remedyOf(fault)}`
 
-/** The library waits in silence for a server that loads its data, and lets only commands pass that are answered meanwhile. */
 async function whyUnready(client: RedisClient): Promise<string> {
   if (client instanceof Cluster || client.status !== 'connect') return 'no answer'
-  const info = await answerOf(client, client.info('persistence')).catch(() => '')
-  return /^loading:1/m.test(info) ? 'LOADING' : 'no answer'
+  return (await answerOf(client, isLoading(client))) ? 'LOADING' : 'no answer'
 }

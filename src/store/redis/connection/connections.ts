@@ -5,6 +5,7 @@ import { within } from '../../../base/deadline.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import type { RedisClient } from './client.ts'
 import { watchFaults } from './database.ts'
+import { followLoading } from './loading.ts'
 import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
 import { Outages } from './outages.ts'
 import { placeOf } from './shown-address.ts'
@@ -35,7 +36,9 @@ export class Connections {
     const outages = new Outages(placeOf(settings), log)
     watchFaults(this.store, fault => outages.lost(fault))
     this.store.on('ready', () => outages.back())
-    endWhenSilent(this.store, timeout, () => outages.lost(new Error('no answer in time')))
+    const isLoading = followLoading(this.store, timeout)
+    const fault = (): Error => new Error(isLoading() ? 'LOADING' : 'no answer in time')
+    endWhenSilent(this.store, timeout, () => outages.lost(fault()))
   }
 
   /** Opens a further connection to where `store` is connected. It is found, lost and made again in the same way. */
