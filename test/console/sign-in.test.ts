@@ -187,6 +187,29 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
+t.test('a sign-in that has failed says so in the other language, too', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  const fixture = await openFixture(t, { config: { browser: { business: 'on' } } })
+  const { page } = await visit(t, { locale: 'en-US' })
+  await solve(fixture, page, () => page.goto(`${fixture.url}/sign-in/b/?signed-out=1`))
+  await page.locator('.told', { hasText: 'You are signed out.' }).waitFor()
+  await fillIn(page, ADMIN.username, 'another password')
+  await page.click('button[type=submit]')
+  const fault = page.locator('.fault:not([hidden])')
+  await fault.filter({ hasText: 'Wrong username or password' }).waitFor()
+  for (const [language, text] of [
+    ['zh', '用户名或密码错误'],
+    ['en', 'Wrong username or password'],
+  ] as const) {
+    await choose(page, language)
+    t.equal(await page.getAttribute('html', 'lang'), language === 'zh' ? 'zh-CN' : 'en')
+    t.match(await fault.allTextContents(), [new RegExp(text)], language)
+    t.equal(await page.locator('.told').count(), 0, 'which is no news any more')
+  }
+  await signIn(fixture, page, () => choose(page, 'zh'))
+  await page.waitForURL(/\/console\/$/)
+})
+
 t.test('of two session cookies the sign-in says what to delete', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
   const fixture = await openFixture(t, { config: { browser: { business: 'on', secure: 'off' } } })

@@ -35,7 +35,7 @@ export function reasonOf({ reason, word }) {
  * @param {Opening} opening
  * @param {string} device
  */
-function formOf({ typed, send, title, ...why }, device) {
+function formOf({ typed, failure, send, title, ...why }, device) {
   const keep = () => Object.assign(typed, { username: username.value.trim(), password: password.value })
   const username = textInput('username', { autocomplete: 'username', required: true, oninput: keep })
   const password = passwordInput('password', 'current-password', { oninput: keep })
@@ -60,7 +60,8 @@ function formOf({ typed, send, title, ...why }, device) {
     captcha.disabled = isProved
     if (!isProved && picture.id() === '') void picture.draw()
   })
-  const { told, fault } = reasonOf(why)
+  const { problem } = failure
+  const { told, fault } = problem === null ? reasonOf(why) : { told: null, fault: faultText(problem) }
   const form = actionForm({
     title: title(),
     body: [
@@ -82,7 +83,8 @@ function formOf({ typed, send, title, ...why }, device) {
         device_id: device,
       })
     },
-    failed() {
+    failed(problem) {
+      failure.problem = problem
       told?.remove()
       if (proof.isChosen()) return password.focus()
       captcha.value = ''

@@ -21,6 +21,7 @@ import { codesStep, STEPS } from './steps.js'
 /**
  * @typedef {object} Opening What the first form of a sign-in needs.
  * @property {{ username: string, password: string }} typed Where it keeps what was typed.
+ * @property {{ problem: unknown }} failure Where it keeps why the last attempt has failed, for a change of language; `null` before.
  * @property {TextName | null} reason Shows the user why a new sign-in is necessary.
  * @property {string | null} word The same in a word, for the administrator whom the user asks.
  * @property {() => import('../elements/dom.js').Child[]} title
@@ -57,10 +58,11 @@ export function endedText(reason) {
  */
 export function createSignIn(place, { form, reason, word = null, step = null, title, choices, done }) {
   const typed = { username: '', password: '' }
+  const failure = { problem: null }
   let timer = 0
   const waiting = createWaiting(done)
   /** @param {Pick<Opening, 'reason' | 'word'>} why */
-  const first = why => () => form({ typed, title, send, ...why })
+  const first = why => () => form({ typed, failure, title, send, ...why })
   let drawForm = step === null ? first({ reason, word }) : drawStep(step)
 
   /** @param {() => Node} form */
@@ -79,6 +81,7 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
   function restart(why) {
     clearTimeout(timer)
     Object.assign(typed, { password: '' })
+    failure.problem = null
     open(first({ reason: why, word: null }))
   }
 
