@@ -120,8 +120,9 @@ class Line {
       if (delivered || givenUp) {
         // Meanwhile the queue may have become too long and dropped its first event.
         if (this.#waiting[0] === next) this.#waiting.shift()
-        this.#reportLost()
       }
+      // After each attempt: while a receiver is away, its events may wait for an hour.
+      this.#reportLost()
       if (!delivered) await this.#pause()
     }
     // In the same turn: an event that comes next begins anew.

@@ -46,6 +46,23 @@ t.test('receivers get no refused captcha, and while they are away failed logins 
   t.equal(events.at(-1).event, 'logout')
 })
 
+t.test('dropped events are logged with the next attempt, while the receiver is away', async t => {
+  const receiver = await startUpstream({ answer: (_request, response) => response.writeHead(503).end() })
+  t.teardown(() => receiver.close())
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('error', { write: line => void lines.push(JSON.parse(line)) })
+  const options = { url: receiver.url, secret: SECRET, timeout: PATIENCE, give_up_after: 24 * PATIENCE }
+  const webhooks = await createWebhooks([options], systemClock, log)
+  t.teardown(() => webhooks.close(0))
+  const event = { type: 'BUSINESS', login_id: null, event: 'login-failed', reason: 'WRONG_CREDENTIALS' } as const
+  for (let i = 0; i < 1006; i++) webhooks.publish(event)
+  t.match(await until(() => lines[0]), {
+    msg: 'webhook events dropped',
+    events: 6,
+    webhook: `127.0.0.1:${receiver.port}`,
+  })
+})
+
 /** A receiver of events that answers the first attempts with 503, in a line of webhooks. */
 async function openLine(t: Test, { failing, giveUpAfter = 60_000 }: { failing: number; giveUpAfter?: number }) {
   const receiver = await startUpstream()
