@@ -5,6 +5,7 @@ import { readAccounts } from '../../src/account/file/source.ts'
 import { versionOf } from '../../src/account/version.ts'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
+import { ownPorts } from '../support/ports.ts'
 import { type GatewayProcess, startGateway } from '../support/process.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
@@ -154,7 +155,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('workers that start after the accounts file was removed report that, too', async t => {
-  const gateway = await startSupervised(t)
+  const gateway = await startSupervised(t, { environment: await ownPorts() })
   const file = join(gateway.folder, 'config/accounts.yaml')
   const whole = readFileSync(file, 'utf8')
   /** What all answers say of the file; `null` while they differ. */

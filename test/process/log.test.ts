@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type NamedPipe, openNamedPipe } from '../support/named-pipe.ts'
+import { ownPorts } from '../support/ports.ts'
 import { type Supervised, startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 
@@ -124,7 +125,7 @@ t.test('a crash under load loses no line', async t => {
 })
 
 t.test('neither a crash of workers nor the sudden end of their primary loses a line', async t => {
-  const { gateway, pipe } = await startLogged(t, '2', crashing(t))
+  const { gateway, pipe } = await startLogged(t, '2', { ...crashing(t), ...(await ownPorts()) })
   const clients = startClients(t, gateway)
   t.ok(await until(() => clients.answered.length > 500))
   for (const worker of gateway.workers()) process.kill(worker, 'SIGUSR2')
@@ -174,7 +175,9 @@ async function startUnread(t: Test): Promise<Supervised> {
   const pipe = openNamedPipe(t)
   const file = join(t.testdir(), 'errors.cjs')
   writeFileSync(file, errorsAt(`/proc/${process.pid}/fd/${pipe.writer}`))
-  const gateway = await startSupervised(t, { environment: { NODE_OPTIONS: `--require "${file}"` } })
+  const gateway = await startSupervised(t, {
+    environment: { NODE_OPTIONS: `--require "${file}"`, ...(await ownPorts()) },
+  })
   // Workers that end set it to blocking.
   await replaceWorkers(t, gateway)
   for (const text of ['x'.repeat(4096), 'x']) {

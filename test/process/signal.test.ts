@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
+import { ownPorts } from '../support/ports.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
@@ -77,7 +78,7 @@ t.test('a client that is passed to a stopping worker is answered by another work
 })
 
 t.test('a crashed worker restarts with the checked configuration, even if the files have changed', async t => {
-  const gateway = await startSupervised(t)
+  const gateway = await startSupervised(t, { environment: await ownPorts() })
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   const served = () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).catch(() => null)

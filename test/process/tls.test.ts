@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, createServer, get } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +10,7 @@ import t from 'tap'
 import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { call, callRaw } from '../support/client.ts'
 import { CHANGING } from '../support/open-lock.ts'
+import { ownPorts } from '../support/ports.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
@@ -89,8 +90,9 @@ for (const workers of ['1', '2']) {
 t.test('a certificate that cannot be reached ends no process, and is taken when it is back', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
   const file = join(gateway.folder, 'tls.crt')
-  rmSync(file)
-  symlinkSync('tls.crt', file)
+  // Put in its place at once: a file that is missing for longer is another fault.
+  symlinkSync('tls.crt', `${file}~`)
+  renameSync(`${file}~`, file)
   const refused = () => gateway.logged('the certificate was not renewed; the previous one stays in use')
   t.ok(await until(() => refused().length === 1))
   t.match(refused()[0]?.faults, [{ message: /cannot be read \(ELOOP\)/ }])
@@ -102,7 +104,8 @@ t.test('a certificate that cannot be reached ends no process, and is taken when 
 })
 
 t.test('a worker that comes after a faulty renewal has the certificate of the others', async t => {
-  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const environment = { ...TLS, ...(await ownPorts()) }
+  const gateway = await startSupervised(t, { environment, files: certificateFor('one.example') })
   gateway.write('tls.crt', 'nothing')
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   const name = () => nameAt(gateway.url).catch(() => null)
@@ -110,7 +113,8 @@ t.test('a worker that comes after a faulty renewal has the certificate of the ot
 })
 
 t.test('workers that start during a renewal have the new certificate', async t => {
-  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const environment = { ...TLS, ...(await ownPorts()) }
+  const gateway = await startSupervised(t, { environment, files: certificateFor('one.example') })
   const store = join(gateway.folder, 'data', 'sessions.mdb')
   // The store is opened when no process changes it, and until then it is being opened.
   const changing = join(`${store}-processes`, ownFileName('changing'))
@@ -135,7 +139,7 @@ t.test('workers that start while a file of certificates is changed use it as it 
   const target = `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
   const entry = `{ name: a, match: /api, target: "${target}", tls: { ca: ca.pem, server_name: backend.example } }`
   const files = { 'config/ca.pem': cert, 'config/upstreams.yaml': `upstreams: [${entry}]\n` }
-  const gateway = await startSupervised(t, { files })
+  const gateway = await startSupervised(t, { files, environment: await ownPorts() })
   const visit = () => call(gateway.url, { token: gateway.token, path: '/api/v1/c/x' })
   t.equal((await visit()).text, 'served')
 

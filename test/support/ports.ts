@@ -30,6 +30,15 @@ export async function listenAlone(server: Server): Promise<number> {
   return port
 }
 
+/**
+ * For a gateway whose workers all end, in its environment. A port that the system had chosen would be free until their successors
+ * listen, and go to a connection or a server of another test.
+ */
+export const ownPorts = async () => ({
+  LISTEN__PORT: String(await freePort()),
+  INTERNAL__PORT: String(await freePort()),
+})
+
 /** Reserves a port by a socket without a file, which ends with the process. Other systems than Linux have none. */
 async function reserve(port: number): Promise<boolean> {
   if (process.platform !== 'linux') return true

@@ -85,6 +85,8 @@ export async function startBeside(t: Pick<Test, 'teardown'>, first: Supervised):
   const secret = (file: string): string => readFileSync(join(first.folder, 'data', file), 'utf8').trim()
   const environment = {
     ...first.environment,
+    LISTEN__PORT: '0',
+    INTERNAL__PORT: '0',
     DATA: 'data-beside',
     JWT__SECRET_KEY: secret('jwt.secret'),
     INTERNAL__SECRET: secret('internal.secret'),

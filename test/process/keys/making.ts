@@ -120,7 +120,7 @@ export function testMaking(t: Test, place: KeyPlace): void {
     const made = answers.filter(({ code }) => code === 200)
     t.equal(made.length, 1, 'of several at once')
     const next = made[0].data
-    await isServedUntil(t, place, old.key, [asked + OVERLAP, answered + OVERLAP])
+    await isServedUntil(t, place.workers, old.key, [asked + OVERLAP, answered + OVERLAP])
     t.same(new Set(await place.codes(old.key)), new Set([401]))
     t.same(new Set(await place.codes(next.key)), new Set([200]))
     for (const listed of await listedAt(user.token)) {

@@ -14,6 +14,7 @@ import { type Outcome, run } from '../../support/command-line.ts'
 import type { StoreKind } from '../../support/gateway-fixture.ts'
 import { grantFor, HASH, PASSWORD, type WrittenAccount } from '../../support/keys.ts'
 import { encrypt } from '../../support/login-work.ts'
+import { ownPorts } from '../../support/ports.ts'
 import { type Supervised, startBeside, startSupervised } from '../../support/supervised.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { type SocketUpstream, startSocketUpstream } from '../../support/websocket-sockets.ts'
@@ -78,7 +79,7 @@ export async function openKeyPlace(t: Test, store: StoreKind): Promise<KeyPlace>
   const live = await startSocketUpstream(t)
   const gateways = await startGateways(t, store, live)
   const [first] = gateways as [Supervised]
-  const workers = (await Promise.all(gateways.map(gateway => connectWorkers(t, gateway)))).flat()
+  const workers = await connected(t, { gateways })
   const path = join(first.folder, 'config/accounts.yaml')
   const { keys, accountOf } = await openStoredKeys(t, first)
   const publicKey = (await workers[0]!.call({ path: '/api/v1/public/b/sm2/public-key' })).json().data
@@ -121,6 +122,13 @@ export async function openKeyPlace(t: Test, store: StoreKind): Promise<KeyPlace>
   return place
 }
 
+/** Further connections, one to each worker, from another address: wrong keys are counted for an address. */
+export const connected = async (
+  t: Test,
+  { gateways }: Pick<KeyPlace, 'gateways'>,
+  address?: string,
+): Promise<WorkerClient[]> => (await Promise.all(gateways.map(gateway => connectWorkers(t, gateway, address)))).flat()
+
 /** An access token for a key. */
 export async function tokenFor(worker: WorkerClient, made: Pick<MadeKey, 'id' | 'key'>): Promise<string> {
   const answer = await worker.call(grantFor(made))
@@ -150,7 +158,7 @@ async function startGateways(t: Test, store: StoreKind, live: SocketUpstream): P
   ]
   const first = await startSupervised(t, {
     store,
-    environment: { LOG__ACCESS: 'on' },
+    environment: { LOG__ACCESS: 'on', ...(await ownPorts()) },
     files: {
       'config/gateway.yaml': stringify({ ...SETTINGS, session_cache: cacheOf(store) }),
       'config/upstreams.yaml': stringify({ upstreams }),

@@ -4,9 +4,8 @@ import { grantFor, keyChecksum } from '../../support/keys.ts'
 import { redisCommand } from '../../support/redis-server.ts'
 import { listen } from '../../support/streams.ts'
 import { type End, openEnd } from '../../support/websocket-sockets.ts'
-import { connectWorkers, type WorkerClient } from '../../support/worker-clients.ts'
 import { endsEverywhere, servedSoon } from './ends.ts'
-import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
+import { codeOf, connected, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
 import { comesSoon } from './soon.ts'
 
 /* What a key opens, and what it does not, at every worker of every gateway. */
@@ -175,9 +174,6 @@ async function readsOf({ gateways }: KeyPlace): Promise<number> {
   const calls = [...stats.matchAll(/^cmdstat_(?:get|mget|pttl):calls=(\d+)/gm)]
   return calls.reduce((sum, [, count]) => sum + Number(count), 0)
 }
-
-const connected = async (t: Test, { gateways }: KeyPlace, address: string): Promise<WorkerClient[]> =>
-  (await Promise.all(gateways.map(gateway => connectWorkers(t, gateway, address)))).flat()
 
 /** WebSockets and streams. */
 function testLive(t: Test, place: KeyPlace): void {
