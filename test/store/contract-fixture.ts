@@ -4,6 +4,8 @@ import type { LoginType } from '../../src/session/sides.ts'
 import type { StoreUnderTest } from './contract.ts'
 
 export const MINUTE = 60_000
+/** Longer than a test takes on a busy machine, in milliseconds: what lives for so long does not end by itself. */
+export const LONG = 10 * MINUTE
 /** What a store may be off by: some keep their own clock, or whole seconds. */
 export const SLACK = 1000
 

@@ -10,7 +10,7 @@ import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { PATIENCE, until } from '../support/until.ts'
 import { added, credential } from './contract-credentials.ts'
-import { MINUTE, record } from './contract-fixture.ts'
+import { LONG, record } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /*
@@ -75,7 +75,7 @@ t.test('acknowledged changes are valid on a server that has missed them', { skip
   const server = await startServer(t)
   const store = await openOn(t, server)
   const [ended, kicked, live] = [await login(store), await login(store), await login(store)]
-  const end = systemClock.now() + MINUTE
+  const end = systemClock.now() + LONG
   await store.sessions.disable('BUSINESS', 'tied', end)
   await save(server)
   await store.sessions.remove('BUSINESS', '1', ended)
@@ -133,7 +133,7 @@ t.test('acknowledged changes of a stopped gateway are repeated by another', { sk
   const token = await login(first)
   await save(server)
   await first.sessions.remove('BUSINESS', '1', token)
-  await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
+  await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + LONG)
   await untilKnown(second, 2)
   await first.close()
   await takeOver(server)
@@ -164,7 +164,7 @@ t.test(
     const token = await login(first)
     await save(server)
     await first.sessions.remove('BUSINESS', '1', token)
-    await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
+    await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + LONG)
     await first.close()
     await takeOver(server)
     const second = await openOn(t, server, { share: async () => {}, receive: receiver => receiver(shared) })
@@ -245,7 +245,7 @@ t.test(
       // The memory is being repeated on the server that took over.
       if (!isReceived) {
         isReceived = true
-        const until = systemClock.now() + MINUTE
+        const until = systemClock.now() + LONG
         receive([
           { kind: 'ended', key: key(`token:${second}`), server: 'another' },
           { kind: 'disabled', key: key('disable:bad'), server: 'another', until, version: 1, replaced: [] },
@@ -286,7 +286,7 @@ t.test(
   async t => {
     const server = await startServer(t)
     const first = await openOn(t, server)
-    await first.sessions.disable('BUSINESS', 'tied', systemClock.now() + MINUTE)
+    await first.sessions.disable('BUSINESS', 'tied', systemClock.now() + LONG)
     // As another program unties, or a gateway whose untie is not in the journal yet.
     await server.cli('DEL', 'svc:auth:BUSINESS:disable:tied')
     const second = await openOn(t, server)
@@ -301,7 +301,7 @@ t.test(
   async t => {
     const server = await startServer(t)
     const keyOf = (user: string): string => `svc:auth:BUSINESS:disable:${user}`
-    const end = systemClock.now() + MINUTE
+    const end = systemClock.now() + LONG
     const { store, receive } = await openReceiving(t, server)
     await answered(() => store.sessions.disable('BUSINESS', 'tied', end))
     await server.cli('CONFIG', 'SET', 'maxmemory', '1')
@@ -333,7 +333,7 @@ t.test(
       Number(/errorstat_OOM:count=(\d+)/.exec(await server.cli('INFO', 'errorstats'))?.[1] ?? 0)
 
     await server.cli('CONFIG', 'SET', 'maxmemory', '1')
-    receive([{ kind: 'disabled', key, server: 'another', version: 1, replaced: [], until: systemClock.now() + MINUTE }])
+    receive([{ kind: 'disabled', key, server: 'another', version: 1, replaced: [], until: systemClock.now() + LONG }])
     await until(async () => (await refusals()) >= 3)
     await end()
     await end()
@@ -362,7 +362,7 @@ t.test(
   async t => {
     const server = await startServer(t)
     const key = 'svc:auth:BUSINESS:disable:tied'
-    const end = systemClock.now() + MINUTE
+    const end = systemClock.now() + LONG
     const { store, receive } = await openReceiving(t, server)
     t.equal(await disabledUntil(store, 'tied'), null)
     const present = store.repeats.server
@@ -384,25 +384,25 @@ t.test('a repeat does not undo later changes', { skip: withoutRedisServer }, asy
   const store = await openOn(t, server)
   const now = systemClock.now()
   const key = (user: string) => `svc:auth:BUSINESS:disable:${user}`
-  await store.sessions.disable('BUSINESS', 'tied', now + MINUTE)
-  await store.sessions.disable('BUSINESS', 'short', now + 2 * MINUTE)
+  await store.sessions.disable('BUSINESS', 'tied', now + LONG)
+  await store.sessions.disable('BUSINESS', 'short', now + 2 * LONG)
   await save(server)
   await store.sessions.untieDisable('BUSINESS', 'tied')
-  await store.sessions.disable('BUSINESS', 'extended', now + MINUTE)
-  await store.sessions.disable('BUSINESS', 'short', now + MINUTE)
+  await store.sessions.disable('BUSINESS', 'extended', now + LONG)
+  await store.sessions.disable('BUSINESS', 'short', now + LONG)
   await server.kill()
   // Another program is quicker on the new server.
   await server.restart()
-  await server.cli('SET', key('tied'), '1', 'PXAT', String(now + 5 * MINUTE))
-  await server.cli('SET', key('extended'), '1', 'PXAT', String(now + 5 * MINUTE))
+  await server.cli('SET', key('tied'), '1', 'PXAT', String(now + 5 * LONG))
+  await server.cli('SET', key('extended'), '1', 'PXAT', String(now + 5 * LONG))
   const second = await openOn(t, server, {
     share: async () => {},
     receive: receiver => receiver(store.repeats.changes.all()),
   })
   const left = async (user: string) => ((await disabledUntil(second, user)) ?? 0) - now
-  t.ok((await left('tied')) > 4 * MINUTE, 'a later disable is not lifted by an untie')
-  t.ok((await left('extended')) > 4 * MINUTE, 'a longer disable is not shortened')
-  t.ok((await left('short')) < 1.5 * MINUTE, 'what was shortened here is shortened there')
+  t.ok((await left('tied')) > 4 * LONG, 'a later disable is not lifted by an untie')
+  t.ok((await left('extended')) > 4 * LONG, 'a longer disable is not shortened')
+  t.ok((await left('short')) < 1.5 * LONG, 'what was shortened here is shortened there')
 })
 
 t.test(
@@ -426,7 +426,7 @@ t.test('sessions can be ended on a Redis that cannot store the journal', { skip:
   const server = await startServer(t)
   const store = await openOn(t, server)
   const token = await login(store)
-  await server.cli('SET', 'svc:auth:journal', 'no stream', 'PX', String(MINUTE))
+  await server.cli('SET', 'svc:auth:journal', 'no stream', 'PX', String(LONG))
   t.equal(await store.sessions.remove('BUSINESS', '1', token), true)
   await save(server)
   const other = await login(store)

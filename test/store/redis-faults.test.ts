@@ -31,8 +31,9 @@ t.test('a killed Redis is unavailable; an empty one in its place is used', { ski
   await allUnavailable(t, store, token, 'when Redis is gone')
   await server.restart()
   t.equal(await recovered(t, () => store.sessions.find('BUSINESS', token)), null, 'the session is gone with it')
-  const next = await login(store)
-  t.equal((await store.sessions.find('BUSINESS', next))?.user_id, '1', 'and everything works again')
+  const next = await recovered(t, () => login(store))
+  const found = await recovered(t, () => store.sessions.find('BUSINESS', next))
+  t.equal(found?.user_id, '1', 'and everything works again')
 })
 
 t.test('a paused Redis is unavailable, and no session is lost', { skip: withoutRedis }, async t => {
@@ -43,7 +44,7 @@ t.test('a paused Redis is unavailable, and no session is lost', { skip: withoutR
   const found = await recovered(t, () => store.sessions.find('BUSINESS', token))
   // What was asked while it stood still may have happened: a kickout that was answered by 503 may have ended the session.
   t.ok(found === null || found.user_id === '1')
-  const next = await login(store)
+  const next = await recovered(t, () => login(store))
   for (let i = 0; i < 3; i++) {
     server.pause()
     t.equal(await outcomeOf(() => store.sessions.find('BUSINESS', next)), UNAVAILABLE)
@@ -82,7 +83,7 @@ t.test(
   'a Redis that is full refuses logins, answers for sessions and lets them be ended',
   { skip: withoutRedisServer },
   async t => {
-    const { server, store, token } = await fixture(t)
+    const { server, store, token } = await fixture(t, PATIENCE)
     const other = await login(store)
     await server.cli('CONFIG', 'SET', 'maxmemory', '1')
     t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
@@ -104,7 +105,7 @@ t.test(
 )
 
 t.test('a read-only Redis is unavailable for changes', { skip: withoutRedisServer }, async t => {
-  const { server, store, token } = await fixture(t)
+  const { server, store, token } = await fixture(t, PATIENCE)
   await server.cli('REPLICAOF', '127.0.0.1', '1')
   t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
   t.equal(await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1')), UNAVAILABLE, 'kickout')
@@ -119,7 +120,7 @@ t.test('a read-only Redis is unavailable for changes', { skip: withoutRedisServe
 
 /** A server and a store on it that warns of nothing. */
 async function withoutWarnings(t: Test) {
-  const trial = await fixture(t)
+  const trial = await fixture(t, PATIENCE)
   await trial.server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await trial.store.warnings(), [])
   return trial
@@ -161,7 +162,7 @@ t.test(
 )
 
 t.test('a Redis that may restore ended sessions after a crash is reported', { skip: withoutRedisServer }, async t => {
-  const { server, store } = await fixture(t)
+  const { server, store } = await fixture(t, PATIENCE)
   t.match(await store.warnings(), [/no append-only file.*ended ones too; set appendonly yes/])
   await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await store.warnings(), [])

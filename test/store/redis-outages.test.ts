@@ -9,9 +9,12 @@ import { Outages } from '../../src/store/redis/connection/outages.ts'
 import { startLoadingRedis } from '../support/loading-redis.ts'
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
-/* What the log says of a Redis that is lost. */
+/*
+ * What the log says of a Redis that is lost. None of them is silent: with a shorter limit the log would say that of one that a
+ * busy machine has stopped.
+ */
 
 function logOf() {
   const lines: Record<string, unknown>[] = []
@@ -24,7 +27,7 @@ t.test(
   async t => {
     const { lines, log } = logOf()
     const port = await freePort()
-    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}/2` }, 1000, log)
+    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}/2` }, PATIENCE, log)
     t.teardown(() => connections.close())
     let attempts = 0
     connections.store.on('reconnecting', () => attempts++)
@@ -52,7 +55,7 @@ t.test('a password that is refused is logged once, without it', { skip: withoutR
   t.teardown(() => server.stop())
   await server.cli('CONFIG', 'SET', 'requirepass', 'right-password')
   const { lines, log } = logOf()
-  const connections = await connect({ url: `redis://:wrong-password@127.0.0.1:${server.port}` }, 1000, log)
+  const connections = await connect({ url: `redis://:wrong-password@127.0.0.1:${server.port}` }, PATIENCE, log)
   t.teardown(() => connections.close())
   let attempts = 0
   connections.store.on('reconnecting', () => attempts++)
@@ -73,7 +76,7 @@ t.test('where the server refuses the database, no other is used', { skip: withou
     ['user:secret@', 2, 'NOPERM for the command select', /allow it in the ACL$/],
   ] as const) {
     const { lines, log } = logOf()
-    const connections = await connect({ url: `redis://${user}127.0.0.1:${port}/${database}` }, 1000, log)
+    const connections = await connect({ url: `redis://${user}127.0.0.1:${port}/${database}` }, PATIENCE, log)
     t.teardown(() => connections.close())
     const clients = [connections.store, connections.open('journal')]
     const ready: unknown[] = []
@@ -99,7 +102,7 @@ t.test('where SELECT is forbidden, a user has database 0', { skip: withoutRedisS
   t.teardown(() => endProcess(redis))
   for (const place of ['', '/', '/0']) {
     const { lines, log } = logOf()
-    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}${place}` }, 1000, log)
+    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}${place}` }, PATIENCE, log)
     t.teardown(() => connections.close())
     await until(() => connections.store.status === 'ready')
     t.equal(await (connections.store as Redis).set('a', '1'), 'OK')
@@ -171,7 +174,7 @@ t.test('a store whose ACL lacks a command names it', { skip: withoutRedisServer 
   const redis = await spawnRedis(port, t.testdir(), args)
   t.teardown(() => endProcess(redis))
   const { log } = logOf()
-  const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}` }, 30_000, log)
+  const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}` }, PATIENCE, log)
   t.teardown(() => connections.close())
   const client = connections.store as Redis
   const refusal = (asked: Promise<unknown>) => asked.then(() => null, summaryOf)

@@ -7,8 +7,8 @@ import { Unavailable } from '../../src/base/refusal.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
-import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { PATIENCE, until } from '../support/until.ts'
+import { freshToken, LONG, MINUTE, record } from './contract-fixture.ts'
 
 /** `store.timeout` of tests in which Redis does not answer, in milliseconds. In others a busy machine must not end it. */
 export const TIMEOUT = 500
@@ -38,7 +38,7 @@ export async function openConnected(
   return store
 }
 
-/** A server and a store on it with one session, both gone when the test ends. */
+/** A server and a store on it with one session, both gone when the test ends. Of a test whose Redis always answers: `PATIENCE`. */
 export async function fixture(
   t: Test,
   timeout = TIMEOUT,
@@ -50,12 +50,12 @@ export async function fixture(
     await store.close()
     await server.stop()
   })
-  return { server, store, token: await login(store) }
+  return { server, store, token: await recovered(t, () => login(store)) }
 }
 
 export async function login(store: RedisStore): Promise<string> {
   const token = freshToken()
-  const admission = await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), systemClock.now() + MINUTE)
+  const admission = await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), systemClock.now() + LONG)
   if (!admission.admitted) throw new Error('the login was refused')
   return token
 }
@@ -121,7 +121,7 @@ export async function recovered<T>(t: Test, ask: () => T | Promise<T>): Promise<
       t.comment(`recovered after ${Math.round(took)} ms`)
       return outcome
     }
-    if (took > 2000 + HANGS) throw new Error('it did not recover')
+    if (took > PATIENCE) throw new Error('it did not recover')
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }

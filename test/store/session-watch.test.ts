@@ -12,7 +12,7 @@ import { createClockAhead, createTestClock } from '../support/clock.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { PATIENCE, until } from '../support/until.ts'
-import { login, MINUTE } from './contract-fixture.ts'
+import { LONG, login, MINUTE } from './contract-fixture.ts'
 import { startProxy, type Proxy as Way } from './redis-proxy.ts'
 import { keys, PREFIX, TRACKING } from './tracking-fixture.ts'
 
@@ -101,9 +101,9 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
     t.test('only the listener of a session is notified of its end', async t => {
       const { store, other, watch } = await open(t)
       const tokens = await Promise.all(
-        Array.from({ length: 4 }, () => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)),
+        Array.from({ length: 4 }, () => login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG)),
       )
-      const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
+      const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', LONG), 'u2')
       const [own, elsewhere, ...rest] = tokens.map(token => watched(watch, token))
       await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
       t.ok(await isReported(own!), 'of a logout here')
@@ -118,7 +118,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
 
     t.test('a removed listener is not notified, the others are', async t => {
       const { store, watch } = await open(t)
-      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG)
       const [first, second]: EndOfWatch[][] = [[], []]
       const stop = watch.watch({ type: 'CONSUMER', token, userId: 'u1' }, why => void first!.push(why))
       watch.watch({ type: 'CONSUMER', token, userId: 'u1' }, why => void second!.push(why))
@@ -130,7 +130,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
 
     t.test('the listener of an ended session is notified at once', async t => {
       const { store, watch } = await open(t)
-      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG)
       await store.sessions.remove('CONSUMER', 'u1', token)
       t.ok(await isReported(watched(watch, token)))
     })
@@ -179,9 +179,9 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
     t.test('a disabled login id ends what it watches only where that is enforced', async t => {
       for (const enforced of [true, false]) {
         const { store, other, watch } = await open(t, enforced)
-        const reported = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE))
-        const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
-        await other.sessions.disable('CONSUMER', 'u1', Date.now() + MINUTE)
+        const reported = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG))
+        const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', LONG), 'u2')
+        await other.sessions.disable('CONSUMER', 'u1', Date.now() + LONG)
         if (enforced) t.ok(await isReported(reported))
         await aWhile()
         t.same([reported, bystander], [enforced ? ['ended'] : [], []])
@@ -193,7 +193,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       const users = Array.from({ length: 20 }, (_, i) => `u${i}`)
       const reported: EndOfWatch[][] = []
       for (const user of users) {
-        const tokens = Array.from({ length: 60 }, () => login({ store, clock: systemClock }, 'CONSUMER', user, MINUTE))
+        const tokens = Array.from({ length: 60 }, () => login({ store, clock: systemClock }, 'CONSUMER', user, LONG))
         for (const token of await Promise.all(tokens)) reported.push(watched(watch, token, user))
       }
       await Promise.all(users.map(user => other.sessions.removeAll('CONSUMER', user)))
@@ -209,8 +209,8 @@ t.test(
   async t => {
     const { store, watch, redis } = await openRedis({})(t)
     const [deleted, flushed] = [
-      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
-      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG),
+      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG),
     ]
     const reported = [watched(watch, deleted), watched(watch, flushed)]
     await redis!.cli('DEL', keys.token('CONSUMER', deleted))
@@ -229,8 +229,8 @@ t.test('a change during a lost connection to Redis is reported afterwards', { sk
     return `redis://127.0.0.1:${way.port}`
   })(t)
   const [ended, kept] = [
-    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
-    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG),
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG),
   ]
   const reported = [watched(watch, ended), watched(watch, kept)]
   await aWhile()
@@ -241,7 +241,7 @@ t.test('a change during a lost connection to Redis is reported afterwards', { sk
   await aWhile()
   t.same(reported, [[], []], 'an outage ends nothing')
   await redis!.restart()
-  await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
+  await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(LONG))
   await way!.open()
   t.ok(await isReported(reported[0]!))
   await aWhile()
@@ -270,7 +270,7 @@ t.test('in a Cluster the end of a session on any master is reported', { skip: wi
   const store = await openStore(settings, '', systemClock, log, TRACKING, true)
   t.teardown(() => store.close())
   const watch = watchOn(t, store, systemClock)
-  const tokens = await Promise.all([1, 2, 3].map(() => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)))
+  const tokens = await Promise.all([1, 2, 3].map(() => login({ store, clock: systemClock }, 'CONSUMER', 'u1', LONG)))
   const reported = tokens.map(token => watched(watch, token))
   await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
   t.ok(await isReported(reported[0]!))

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
-import type { Store } from '../../src/store/store.ts'
 import { random } from '../support/random.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -10,6 +9,7 @@ import {
   IMPATIENCE,
   isRemembered,
   keys,
+  lastServed,
   openTracked,
   remember,
   untilAnnounced,
@@ -19,18 +19,6 @@ import { interleave } from './tracking-interleavings.ts'
 import { startRelay } from './tracking-relay.ts'
 
 const HEARTBEAT = 400
-
-const nextTurn = () => new Promise(resolve => setImmediate(resolve))
-
-/** Queries in every turn until Redis has to be queried; returns the time of the last answer from memory. */
-async function lastServed(store: Store, token: string): Promise<number> {
-  for (let last = 0; ; ) {
-    const at = Date.now()
-    if (!isRemembered(store, token)) return last
-    last = at
-    await nextTurn()
-  }
-}
 
 const idsOf = async (server: RedisServer, type: 'pubsub' | 'normal'): Promise<string[]> =>
   [...(await server.cli('CLIENT', 'LIST', 'TYPE', type)).matchAll(/^id=(\d+).* cmd=(?!client)/gm)].map(([, id]) => id!)

@@ -8,7 +8,7 @@ import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { startSentinels } from '../support/redis-sentinel.ts'
 import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { PATIENCE, until } from '../support/until.ts'
-import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { freshToken, LONG, record } from './contract-fixture.ts'
 import { recovered } from './redis-trial.ts'
 import {
   isRemembered,
@@ -74,7 +74,7 @@ t.test(
     t.match(lines, ['sessions are not cached: the second connection reached another server'])
 
     const token = freshToken()
-    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + LONG)
     for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
     t.equal(isRemembered(store, token), false)
     port = asked.port

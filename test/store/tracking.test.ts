@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
-import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { freshToken, LONG, MINUTE, record } from './contract-fixture.ts'
 import {
   isRemembered,
   keys,
@@ -117,7 +117,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     const { store } = await openTracked(t, server, { business: 'off' })
     await remember(store)
     const token = freshToken()
-    await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), Date.now() + MINUTE)
+    await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), Date.now() + LONG)
     for (let i = 0; i < 3; i++) t.match(await store.sessions.find('BUSINESS', token), { user_id: '1' })
     t.equal(isRemembered(store, token, 'BUSINESS'), false)
   })
@@ -135,7 +135,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     const { store } = await openTracked(t, server)
     const token = freshToken()
     const stored = record('CONSUMER', '1', { roles: ['a'] })
-    await store.sessions.add('CONSUMER', token, stored, Date.now() + MINUTE)
+    await store.sessions.add('CONSUMER', token, stored, Date.now() + LONG)
     await until(() => isRemembered(store, token))
     const found = await store.sessions.find('CONSUMER', token)
     t.throws(() => (found?.extra.roles as string[]).push('SUPER_ADMIN'), TypeError)
@@ -148,7 +148,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     const refusals = () => log.filter(({ msg }) => /sessions are not cached: Redis refuses/.test(msg))
     await until(() => refusals().length > 0)
     const token = freshToken()
-    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + LONG)
     for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
     t.equal(isRemembered(store, token), false)
     t.equal(refusals().length, 1)
