@@ -26,6 +26,9 @@ import { startWorker } from './embedded-child.ts'
 
 const SESSION_FILE = 'sessions.mdb'
 
+/** Logins while other processes open the file. */
+const ENOUGH = 100
+
 const nextTurn = () => new Promise(resolve => setImmediate(resolve))
 
 /** The folders of a session file in which processes say what they do. */
@@ -69,9 +72,11 @@ await t.test('no acknowledged login is lost while other processes open the file'
     const token = `token-${tokens.length}`
     await store.sessions.add('BUSINESS', token, record('BUSINESS', String(tokens.length % 7)), expiresAt)
     tokens.push(token)
+    // How many of them a process opens meanwhile depends on the machine.
+    if (tokens.length === ENOUGH + 1) writeFileSync(`${folder}/release`, '')
   }
   t.same(await codes, [0, 0])
-  t.ok(tokens.length > 100, `${tokens.length} logins`)
+  t.ok(tokens.length > ENOUGH, `${tokens.length} logins`)
   t.same(
     tokens.filter(token => store.sessions.find('BUSINESS', token) === null),
     [],

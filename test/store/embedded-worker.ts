@@ -132,9 +132,10 @@ async function fillWithKeys(store: EmbeddedStore): Promise<void> {
   say(store.counts().failedWrites === 0 ? 'unnoticed' : (await store.warnings()).join())
 }
 
-/** Opens the store so many times, and closes it again. */
+/** Opens the store so many times, and until a file called `release` appears, and closes it again. */
 async function reopen(folder: string, times: number): Promise<void> {
-  for (let i = 0; i < times; i++) await (await openEmbeddedStore(folder, systemClock, PATIENCE)).close()
+  for (let i = 0; i < times || !existsSync(`${folder}/release`); i++)
+    await (await openEmbeddedStore(folder, systemClock, PATIENCE)).close()
 }
 
 /** Keeps the file's lock, with its event loop stopped, until a file called `release` appears. */
