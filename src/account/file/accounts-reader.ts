@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { parseAccounts, type Repetition, repetitionsIn } from './document.ts'
 import { knownOf } from './known-account.ts'
 import type { AccountEntry } from './schema.ts'
-import { type Parts, partsOf, textWithOnly } from './text-parts.ts'
+import { LIST, type Parts, partsOf, textWithOnly } from './text-parts.ts'
 
 /** The content of an accounts file. */
 export interface AccountsText {
@@ -62,14 +62,13 @@ export class AccountsReader {
 
   /** The entries of the items; `null` for each that has faults when it is read alone. */
   async #readItems(items: readonly string[]): Promise<(AccountEntry | null)[]> {
-    const read: (AccountEntry | null)[] = []
-    let parsed = 0
-    for (const item of items) {
-      const known = this.#known.get(item)
-      read.push(known ?? entryIn(item))
-      if (known !== undefined) continue
-      parsed += 1
-      if (parsed % AT_ONCE === 0) await pause()
+    const read = items.map(item => this.#known.get(item) ?? null)
+    const fresh = [...read.keys()].filter(index => read[index] === null)
+    for (let from = 0; from < fresh.length; from += AT_ONCE) {
+      if (from > 0) await pause()
+      const some = fresh.slice(from, from + AT_ONCE)
+      const entries = entriesIn(some.map(index => items[index]!))
+      for (const [at, index] of some.entries()) read[index] = entries[at]!
     }
     return read
   }
@@ -94,12 +93,17 @@ export class AccountsReader {
   }
 }
 
-/** The entry of an item; `null` if it has faults. */
+/** The entries of items; `null` for each that has faults. Sound ones are read together, in half of the time. */
+function entriesIn(items: readonly string[]): (AccountEntry | null)[] {
+  const together = entriesOf(LIST + items.join(''))
+  const entries = together?.length === items.length ? together : items.map(entryIn)
+  for (const entry of entries) if (entry !== null) knownOf(entry)
+  return entries
+}
+
 function entryIn(item: string): AccountEntry | null {
-  const [entry, ...others] = entriesOf(`accounts:\n${item}`) ?? []
-  if (entry === undefined || others.length > 0) return null
-  knownOf(entry)
-  return entry
+  const [entry, ...others] = entriesOf(LIST + item) ?? []
+  return entry === undefined || others.length > 0 ? null : entry
 }
 
 /** The entries of a text; `null` if it has faults. */

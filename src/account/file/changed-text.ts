@@ -12,7 +12,7 @@ import {
 } from 'yaml'
 import type { AccountsReader, AccountsText } from './accounts-reader.ts'
 import type { AccountEntry } from './schema.ts'
-import { type Parts, textOf } from './text-parts.ts'
+import { LIST, type Parts, textOf } from './text-parts.ts'
 
 /** New values of an entry; `undefined` removes a key. */
 export type Fields = Partial<Record<keyof AccountEntry, unknown>>
@@ -72,8 +72,6 @@ const withText = (tag: ScalarTag): ScalarTag => ({
   ...tag,
   stringify: (item, ...context) => item.source ?? tag.stringify!(item, ...context),
 })
-
-const LIST = 'accounts:\n'
 
 /** The text of one item after a change; without `item` that of a new one. */
 function writtenItem(item: string | null, change: Change, indent: string): string {

@@ -15,6 +15,9 @@ export interface Parts {
   indent: string
 }
 
+/** What makes a text of items alone. */
+export const LIST = 'accounts:\n'
+
 const LINE_OF_NOTHING = '[^\\S\\n]*(?:#[^\\n]*)?\\n'
 const HEAD = new RegExp(`^\\uFEFF?(?:${LINE_OF_NOTHING})*accounts:${LINE_OF_NOTHING}`)
 const FIRST_ITEM = new RegExp(`^(?:${LINE_OF_NOTHING})*( *)-\\s`)
