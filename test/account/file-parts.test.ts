@@ -146,14 +146,14 @@ t.test(
   },
 )
 
-t.test('of very many faulty accounts the first hundred are reported, and how many there are more', async t => {
+t.test('of very many faulty accounts the first hundred are reported, and that there are more', async t => {
   const text = `accounts:\n${many(1, 150, '    roles: x\n')}`
   const reader = new CountingReader('accounts.yaml')
   const faults = (await faultsOf(() => reader.read(text))).split('\n')
   const whole = (await faultsOf(() => new AccountsReader('accounts.yaml').readWhole(text))).split('\n')
   t.equal(whole.length, 150)
   // The account beside the last of them is read with it.
-  t.same(faults, [...whole.slice(0, 101), 'accounts.yaml: 49 further accounts have faults'])
+  t.same(faults, [...whole.slice(0, 101), 'accounts.yaml: further accounts have faults'])
   t.equal(reader.whole, 0)
 })
 

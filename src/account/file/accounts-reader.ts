@@ -60,15 +60,21 @@ export class AccountsReader {
     return { entries, hasList: true, parts }
   }
 
-  /** The entries of the items; `null` for each that has faults when it is read alone. */
+  /**
+   * The entries of the items; `null` for each that has faults when it is read alone. Ends behind the faulty ones that are
+   * reported: a corrected file waits until this one is read.
+   */
   async #readItems(items: readonly string[]): Promise<(AccountEntry | null)[]> {
     const read = items.map(item => this.#known.get(item) ?? null)
     const fresh = [...read.keys()].filter(index => read[index] === null)
+    let faulty = 0
     for (let from = 0; from < fresh.length; from += AT_ONCE) {
       if (from > 0) await pause()
       const some = fresh.slice(from, from + AT_ONCE)
       const entries = entriesIn(some.map(index => items[index]!))
       for (const [at, index] of some.entries()) read[index] = entries[at]!
+      faulty += entries.filter(entry => entry === null).length
+      if (faulty > MAX_FAULTY) return read.slice(0, some.at(-1)! + 1)
     }
     return read
   }
@@ -82,13 +88,12 @@ export class AccountsReader {
     const beside = [...first].flatMap(index => [index - 1, index, index + 1])
     const repeated = repetitions.filter(([index]) => first.has(index)).map(([, earlier]) => earlier)
     const kept = new Set([...beside, ...repeated].filter(index => index in parts.items).sort((a, b) => a - b))
-    const further = faulty.filter(index => !kept.has(index)).length
+    const hasMore = faulty.some(index => !kept.has(index))
     try {
       parseAccounts(textWithOnly(parts, kept), this.#path, [...kept])
     } catch (error) {
-      if (!(error instanceof ConfigurationError) || further === 0) throw error
-      const message = `${further} further ${further === 1 ? 'account has' : 'accounts have'} faults`
-      throw new ConfigurationError([...error.faults, { place: this.#path, message }])
+      if (!(error instanceof ConfigurationError) || !hasMore) throw error
+      throw new ConfigurationError([...error.faults, { place: this.#path, message: 'further accounts have faults' }])
     }
   }
 }
