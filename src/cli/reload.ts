@@ -10,9 +10,9 @@ export const reload: Command = {
   words: '',
   summary: 'apply a changed configuration to the running gateway',
   help: `Checks the configuration, and tells the gateway that runs with its data folder to take it: new workers start, the old
-ones finish their requests, and no request fails. Ends when every new worker answers and no old one accepts connections,
-and prints the file that the gateway has read. With a fault, which is printed, nothing changes, and the exit code is 1. SIGHUP does the same, and the
-log says how it went.
+ones finish their requests, and no request fails. Ends when every new worker answers and no old one accepts
+connections, and prints the file that the gateway has read. With a fault, which is printed, nothing changes, and the
+exit code is 1. SIGHUP does the same, and the log says how it went.
 
 The gateway reads the configuration file and the .env that it was started with, and keeps its environment. A gateway that
 was started without a configuration reads ${DEFAULT_CONFIG}, once it is there. Addresses, ports and the data folder
