@@ -6,8 +6,8 @@ import { IncomingMessage } from 'node:http'
  * Upstream: https://github.com/nodejs/node/pull/59778 (`optimizeEmptyRequests`, Node 24.12): of a request that has a content type but
  * no body, Fastify would wait for the end forever.
  * Gains: 4.2 % of the instructions of a request outside of the kernel on Node 20.20.2 (197 210 instead of 205 814), 4.0 % on Node 24.21.0
- * (199 486 instead of 207 864), and nothing on Node 26.12.1, where the end takes a shorter way.
- * Until: Node 24 is no longer supported.
+ * (199 486 instead of 207 864), and nothing on Node 26.12.1. There, and in Node 24.22.3, the end takes a shorter way.
+ * Until: the oldest version supported is Node 24.22.
  */
 
 /** A request that is not read when nothing of it is left and its end has no listener. */

@@ -25,14 +25,17 @@ async function serve(t: Test, handler: Handler): Promise<(body: string) => Promi
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** From Node 26 on, what our class avoids takes a shorter way. */
-const IS_AVOIDED = Number.parseInt(process.versions.node, 10) < 26
-
 t.test('a request without a body is over when it is answered, without an end that has no listener', async t => {
   let answered: IncomingMessage | null = null
   const events: string[] = []
+  let isResumed = false
   const ask = await serve(t, (request, response) => {
     answered = request
+    const resume = request.resume.bind(request)
+    request.resume = () => {
+      isResumed = true
+      return resume()
+    }
     const emit = request.emit.bind(request) as (name: string | symbol, ...values: unknown[]) => boolean
     request.emit = (name: string | symbol, ...values: unknown[]) => {
       events.push(String(name))
@@ -43,7 +46,9 @@ t.test('a request without a body is over when it is answered, without an end tha
   t.equal(await ask(''), 'answer')
   await turn()
   t.equal(answered!.readableEnded, true)
-  if (IS_AVOIDED) t.notOk(events.includes('end'))
+  // From Node 24.22 on, its end takes a shorter way, on which it is not resumed.
+  if (isResumed) t.notOk(events.includes('end'))
+  else t.ok(events.includes('end'))
 })
 
 t.test('a listener of the end of a request without a body is called', async t => {
