@@ -12,7 +12,14 @@ import { textOf } from '../metrics/exposition.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../settings/served.ts'
-import { type Certificate, endOf, readCertificate, type UsedCertificate, warningsOfEnd } from '../settings/tls.ts'
+import {
+  type Certificate,
+  endOf,
+  ownCertificate,
+  readCertificate,
+  type UsedCertificate,
+  warningsOfEnd,
+} from '../settings/tls.ts'
 import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
 import type { Setup } from './setup.ts'
@@ -28,7 +35,10 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
   const edge = await openEdge(setup, sessions, forwarding, inUse.certificate, () => closing.started)
   const internal = await openInternal(setup, sessions, forwarding, {
     warnings: () =>
-      warningsOf(setup, sessions, [...ownOf(setup.settings, inUse.certificate), ...forwarding.clientCertificates]),
+      warningsOf(setup, sessions, [
+        ...ownCertificate(setup.settings.listen.tls, inUse.certificate),
+        ...forwarding.clientCertificates,
+      ]),
     isStopping: () => closing.stopping,
   })
   const listeners = new Listeners(setup.settings, edge, internal)
@@ -176,10 +186,6 @@ function warningsOf(
   const ending = warningsOfEnd(certificates, clock.now()).map(({ place, message }) => `${place} ${message}`)
   return [...settings.warnings, ...accountWarnings(), ...ending]
 }
-
-/** The certificate of the public listener, where it has one. */
-const ownOf = ({ listen: { tls } }: Settings, certificate: Certificate | null): UsedCertificate[] =>
-  tls === undefined || certificate === null ? [] : [{ use: 'listener', cert: certificate.cert, file: tls.cert }]
 
 /** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
 const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({

@@ -18,7 +18,7 @@ import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
 import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams.ts'
-import { readCertificate, readClientCertificates, warningsOfEnd } from './tls.ts'
+import { ownCertificate, readCertificate, readClientCertificates, warningsOfEnd } from './tls.ts'
 import { warningsOfUnwritable } from './unwritable.ts'
 
 export { ConfigurationError, type Fault } from './notation/fault.ts'
@@ -134,7 +134,7 @@ function warningsOfCertificates(
   { listen: { tls }, upstreams }: Pick<Configuration['settings'], 'listen' | 'upstreams'>,
   clock: Clock,
 ): Warning[] {
-  const own = tls === undefined ? [] : [{ use: 'listener', cert: readCertificate(tls).cert, file: tls.cert } as const]
+  const own = ownCertificate(tls, tls === undefined ? null : readCertificate(tls))
   const warnings = warningsOfEnd([...own, ...readClientCertificates(upstreams)], clock.now())
   return warnings.map(warning => ({ ...warning, path: [] }))
 }

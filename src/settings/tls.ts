@@ -57,6 +57,13 @@ export interface UsedCertificate {
   file: string
 }
 
+/** The certificate of the public listener, where it has one. */
+export const ownCertificate = (
+  files: CertificateFiles | undefined,
+  certificate: Certificate | null,
+): UsedCertificate[] =>
+  files === undefined || certificate === null ? [] : [{ use: 'listener', cert: certificate.cert, file: files.cert }]
+
 /** The client certificates that upstreams get, each file once. Throws `ConfigurationError` when one cannot be read. */
 export function readClientCertificates(
   upstreams: readonly { tls?: UpstreamTlsFiles | undefined }[],
