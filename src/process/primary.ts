@@ -16,6 +16,9 @@ import { fixedKeysChanged, tryAddresses } from './try-addresses.ts'
 import { Generation, type GenerationOptions } from './worker-generation.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
+/** How long, in milliseconds, a reload waits for workers of the previous configuration before the log says so. */
+const STOP_PATIENCE = 3000
+
 export interface PrimaryOptions {
   settings: Settings
   /** Reads and checks the configuration again. What `accept` refuses changes nothing. */
@@ -98,11 +101,20 @@ export class Primary implements Running {
     this.#settings = next
     this.#log = log
     this.#follow(next)
-    // Until then new clients may be answered by the previous configuration.
-    await before.stopped()
+    await this.#stopped(before)
     const workers = workerCount(next)
     log.info({ workers, ...(notes.length > 0 && { notes }) }, 'the configuration was reloaded')
     return { file, workers, notes, level: next.log.level }
+  }
+
+  /** Until the workers before accept no connections: they may answer new clients by the previous configuration. */
+  async #stopped(before: Generation): Promise<void> {
+    const late = setTimeout(() => {
+      const text = 'a worker of the previous configuration still accepts connections; the reload ends when it does not'
+      this.#log.warn({ killed_after_ms: before.endLimit }, text)
+    }, STOP_PATIENCE)
+    await before.stopped()
+    clearTimeout(late)
   }
 
   /** Returns the generation before, whose workers finish. */

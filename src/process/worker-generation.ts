@@ -92,6 +92,11 @@ export class Generation {
     return this.#storeFiles
   }
 
+  /** How long its workers may take to end, in milliseconds; then they are killed. */
+  get endLimit(): number {
+    return endLimit(this.#options.settings.drain)
+  }
+
   renew(certificate: Certificate): void {
     this.#certificate = certificate
     for (const worker of this.#workers) worker.tell({ kind: 'renew', certificate })
@@ -105,7 +110,7 @@ export class Generation {
     const timer = setTimeout(() => {
       reason = hanging(drain)
       void this.kill()
-    }, endLimit(drain))
+    }, this.endLimit)
     for (const worker of this.#workers) worker.tell({ kind: 'close', handover, drain })
     const ends = await this.#ended()
     clearTimeout(timer)

@@ -57,6 +57,8 @@ t.test('a reload ends when no worker of the previous configuration accepts conne
   })
   t.ok(await until(() => !gateway.workers().includes(other!)), 'the other one has finished')
   t.notOk(isDone)
+  const message = 'a worker of the previous configuration still accepts connections; the reload ends when it does not'
+  t.ok(await until(() => gateway.logged(message).length > 0), 'the log says what the reload waits for')
   process.kill(hanging!, 'SIGCONT')
   t.equal((await reloaded).code, 0)
   for (let asked = 0; asked < 10; asked++)
