@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
 import { type ForwardFixture, forwardTo, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
@@ -195,6 +196,25 @@ t.test('bytes beyond ASCII in headers arrive as they were sent, both ways', asyn
     ),
   )
   t.match(text, 'x-back: \xe4\xbd\xa0\xff\r\n')
+})
+
+t.test('bytes beyond ASCII in headers arrive as they were sent when the body comes later', async t => {
+  let finish = (): void => {}
+  // Not by writeHead() and flushHeaders(), which write UTF-8.
+  backend.answer = (_request, { socket }) => {
+    finish = () => void socket!.end('text')
+    socket!.write('HTTP/1.1 200 OK\r\nX-Back: \xe4\xbd\xa0\xff\r\nContent-Length: 4\r\n\r\n', 'latin1')
+  }
+  t.teardown(resetAnswer)
+  const socket = connect(fixture.port, '127.0.0.1').setEncoding('latin1')
+  socket.write(`GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const part of socket) {
+    text += part
+    if (text.endsWith('\r\n\r\n')) finish()
+  }
+  t.match(text, 'X-Back: \xe4\xbd\xa0\xff\r\n')
+  t.ok(text.endsWith('\r\n\r\ntext'))
 })
 
 t.test('HEAD, 204 and 304 have no body and end at once', async t => {

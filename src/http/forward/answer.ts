@@ -76,7 +76,8 @@ export class Answer implements PendingWrite {
 
   /** Writes what is there so far: the rest of the body comes later. */
   flush(source: Source): void {
-    if (this.#first === null) this.#response.flushHeaders()
+    // Not flushHeaders(), which writes the head as UTF-8: bytes of the upstream beyond ASCII would arrive as two each.
+    if (this.#first === null) this.#response.write('', 'latin1')
     else this.#writeFirst(source)
   }
 
