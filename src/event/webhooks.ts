@@ -41,7 +41,7 @@ interface Delivery {
 /**
  * Sends every event to every receiver, in order, at least once while this process lives: an event is posted until it is
  * answered with a 2xx, so an event whose answer was lost arrives again with the same `id`. The body is signed
- * (`signature.ts`).
+ * (`../base/hmac.ts`).
  */
 export async function createWebhooks(receivers: readonly Receiver[], clock: Clock, log: Logger): Promise<Webhooks> {
   const lines = await linesTo(receivers, clock, log)
