@@ -112,6 +112,13 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
       expectIdentity(t, (await ask('/api/v1/file/x', {}, token)).environment, '42', 'CONSUMER', 'an exception')
     })
 
+    t.test('gets a large upload whole', async t => {
+      const body = 'x'.repeat(2 * 1024 * 1024)
+      const { status } = await call(url, { method: 'POST', path: '/api/v1/c/files', token, body })
+      t.equal(status, 200)
+      t.ok(backend.requests.at(-1)?.body === body)
+    })
+
     t.test('gets a request with a key, with the id of the key, and without the key', async t => {
       for (const headers of [{}, { 'x-login-key': 'forged' }]) {
         const { status, environment } = await ask('/api/v1/orders', headers, program.key)

@@ -28,6 +28,8 @@ interface Read {
   url: string
   headers: NodeJS.Dict<string | string[]>
   names: string[]
+  /** The bytes of its body. */
+  bytes: number
 }
 
 interface Application {
@@ -42,13 +44,20 @@ async function startApplication(t: Test): Promise<Application> {
   const requests: Read[] = []
   // WebSockets and pages have one address.
   sockets.server.removeAllListeners('request')
-  sockets.server.on('request', ({ method = '', url = '', headers, rawHeaders }, response) => {
-    requests.push({ method, url, headers, names: rawHeaders.filter((_, at) => at % 2 === 0) })
+  sockets.server.on('request', (request, response) => {
+    const { method = '', url = '', headers, rawHeaders } = request
+    const read = { method, url, headers, names: rawHeaders.filter((_, at) => at % 2 === 0), bytes: 0 }
+    requests.push(read)
     response.setHeader('content-type', 'text/html')
     response.setHeader('set-cookie', 'theme=dark; Path=/wiki/')
-    response.end(`<!doctype html><title>Wiki</title><link rel="icon" href="data:,">
+    const page = `<!doctype html><title>Wiki</title><link rel="icon" href="data:,">
 <p id="user">${headers['x-login-id']}</p><p id="cookies">${headers.cookie ?? ''}</p><p id="method">${method}</p>
-<form method="post" action="/wiki/save"><button>Save</button></form>`)
+<form method="post" action="/wiki/save"><button>Save</button></form>`
+    request
+      .on('data', ({ length }) => {
+        read.bytes += length
+      })
+      .on('end', () => response.end(page))
   })
   return { url: sockets.url, requests, sockets }
 }
@@ -263,6 +272,13 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
         const { answer, read } = await ask({ path: '/wiki/a', method: 'POST', headers: sent, body: 'a=1' })
         t.same([answer.status, read?.method], [status, status === 200 ? 'POST' : undefined], JSON.stringify(headers))
       }
+    })
+
+    t.test('gets a large upload whole', async t => {
+      const headers = { cookie: session, ...SAME_ORIGIN }
+      const body = 'x'.repeat(2 * 1024 * 1024)
+      const { answer, read } = await ask({ path: '/wiki/files', method: 'POST', headers, body })
+      t.same([answer.status, read?.bytes], [200, body.length])
     })
 
     t.test('opens WebSockets of its own pages only', async t => {
