@@ -32,7 +32,7 @@ const FEW = { requests: 1, window: '60s' }
 const PAGE = '<!doctype html><title>Orders</title>'
 
 /** The pages beside the backend, as files and from a server of their own. */
-async function startPages(t: Test): Promise<{ folder: string; url: string }> {
+async function startPages(t: Test): Promise<{ folder: string; url: string; requests: Arrived[] }> {
   const folder = temporaryFolder(t, 'pages')
   // For servers that give their rights away.
   chmodSync(folder, 0o755)
@@ -44,7 +44,7 @@ async function startPages(t: Test): Promise<{ folder: string; url: string }> {
     },
   })
   t.teardown(() => server.close())
-  return { folder, url: server.url }
+  return { folder, url: server.url, requests: server.requests }
 }
 
 const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, letter => letter.toUpperCase())
@@ -69,7 +69,8 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     })
     const backend = await startUpstream()
     t.teardown(() => Promise.all([fixture.close(), backend.close()]))
-    const url = await start(t, { gateway: fixture.internal, backend: backend.url, pages: await startPages(t) })
+    const pages = await startPages(t)
+    const url = await start(t, { gateway: fixture.internal, backend: backend.url, pages })
     const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
     const program = await makeOwnKey(fixture, await fixture.signIn())
 
@@ -117,6 +118,13 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
       const { status } = await call(url, { method: 'POST', path: '/api/v1/c/files', token, body })
       t.equal(status, 200)
       t.ok(backend.requests.at(-1)?.body === body)
+    })
+
+    t.test('has as long for a download as it takes, and so have the pages beside it', async t => {
+      for (const path of ['/api/v1/c/files', '/']) t.equal((await call(url, { path, token })).status, 200)
+      // Envoy names here its limit for the whole response.
+      for (const { headers } of [...backend.requests, ...pages.requests])
+        t.equal(headers['x-envoy-expected-rq-timeout-ms'], undefined)
     })
 
     t.test('gets a request with a key, with the id of the key, and without the key', async t => {
