@@ -1,5 +1,6 @@
 import { t } from '../language/language.js'
-import { focusKey, h, show } from './dom.js'
+import { h, show } from './dom.js'
+import { rememberFocus } from './focus.js'
 import { actionForm, cancelButton, focusFirst } from './forms.js'
 
 /** Dialogs so far: of several that are open, each has a title of its own. */
@@ -31,12 +32,12 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
     ...body,
     h('p', { class: 'unseen said', role: 'status' }),
   )
-  const opener = document.activeElement
+  const giveBack = rememberFocus()
   const keepOpen = (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && event.preventDefault()
   dialog.addEventListener('close', () => {
     dialog.remove()
     document.removeEventListener('keydown', keepOpen)
-    focusAgain(opener)
+    giveBack()
   })
   if (!isClosable) {
     // After a click on its text, the dialog does not have the focus. Browsers that know `closedby` need neither of these.
@@ -46,17 +47,6 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
   document.body.append(dialog)
   dialog.showModal()
   return dialog
-}
-
-/**
- * Sends the focus to what had it before a dialog, or to what has taken its place: lists refresh themselves meanwhile.
- *
- * @param {Element | null} before
- */
-function focusAgain(before) {
-  if (before instanceof HTMLElement && before.isConnected) return before.focus({ preventScroll: true })
-  const key = before?.getAttribute('data-key') ?? null
-  if (key !== null) focusKey([...document.querySelectorAll('dialog')].at(-1) ?? document, key)
 }
 
 /**

@@ -1,3 +1,5 @@
+import { rememberFocus } from './focus.js'
+
 /*
  * Only this file creates elements. Data from the gateway becomes a text node or an attribute value, never markup.
  */
@@ -52,28 +54,17 @@ const present = children =>
     .map(child => (child instanceof Node ? child : String(child)))
 
 /**
- * Replaces the children of an element. The focus returns to the new element with the same `data-key`; without this, a page
- * that refreshes itself could not be used with the keyboard.
+ * Replaces the children of an element. The focus stays in it: without this, a page that refreshes itself could not be used with the
+ * keyboard.
  *
  * @param {Element} place
  * @param {...(Child | Child[])} children
  */
 export function show(place, ...children) {
   const focused = document.activeElement
-  const key = focused !== null && place.contains(focused) ? focused.getAttribute('data-key') : null
+  const giveBack = place !== focused && place.contains(focused) ? rememberFocus() : null
   place.replaceChildren(...present(children))
-  if (key !== null) focusKey(place, key)
-}
-
-/**
- * Sends the focus to the element with this `data-key`.
- *
- * @param {ParentNode} place
- * @param {string} key
- */
-export function focusKey(place, key) {
-  const found = [...place.querySelectorAll('[data-key]')].find(element => element.getAttribute('data-key') === key)
-  if (found instanceof HTMLElement) found.focus({ preventScroll: true })
+  giveBack?.()
 }
 
 let timer = 0

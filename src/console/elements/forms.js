@@ -69,8 +69,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  */
 
 /**
- * A form that runs an action. Its button is disabled while the action runs, so that it runs once. Who has closed it meanwhile
- * reads a fault in a message.
+ * A form that runs an action, once at a time. Who has closed it meanwhile reads a fault in a message.
  *
  * @param {ActionForm} options
  */
@@ -103,8 +102,8 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
   /** @param {SubmitEvent} event */
   async function attempt(event) {
     event.preventDefault()
-    if (submit.disabled) return
-    submit.disabled = true
+    if (isRunning(submit)) return
+    setRunning(submit, true)
     submit.textContent = busy ?? action
     try {
       await run()
@@ -114,11 +113,22 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
       showFault(text)
       if (!element.isConnected && !hasEnded(problem)) notify(text)
     } finally {
-      submit.disabled = false
+      setRunning(submit, false)
       submit.textContent = action
     }
   }
 }
+
+/** @param {HTMLButtonElement} button */
+export const isRunning = button => button.getAttribute('aria-disabled') === 'true'
+
+/**
+ * While the action of a button runs, it looks disabled. A button that is disabled loses the focus.
+ *
+ * @param {HTMLButtonElement} button
+ * @param {boolean} running
+ */
+export const setRunning = (button, running) => button.setAttribute('aria-disabled', String(running))
 
 /** The second click of a double click was meant for what has opened the form, at the same place. */
 const refuseSecondClick = (/** @type {MouseEvent} */ event) => event.detail > 1 && event.preventDefault()

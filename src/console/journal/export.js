@@ -1,6 +1,7 @@
 import { currentAddress } from '../address.js'
 import { download } from '../api.js'
 import { h, notify } from '../elements/dom.js'
+import { isRunning, setRunning } from '../elements/forms.js'
 import { count } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 
@@ -18,7 +19,8 @@ export function exportButton() {
   )
 
   async function run() {
-    button.disabled = true
+    if (isRunning(button)) return
+    setRunning(button, true)
     try {
       const file = await download('sys/journal/export', { ...currentAddress().query, size: SIZE })
       const entries = entriesIn(await file.text())
@@ -27,7 +29,7 @@ export function exportButton() {
     } catch (problem) {
       notify(faultText(problem))
     } finally {
-      button.disabled = false
+      setRunning(button, false)
     }
   }
 

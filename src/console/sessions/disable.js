@@ -118,6 +118,7 @@ export function openLoginIdCheck({ base, userId = '', done }) {
         {
           type: 'button',
           class: 'small danger',
+          'data-key': 'disable',
           onclick: () => confirmDisable({ base, userId: id, name: id, done: reload }),
         },
         `${t('disable')}…`,

@@ -74,7 +74,7 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
 
   function draw() {
     show(place, h('main', { class: 'sign-in-page' }, drawForm(), h('div', { class: 'sign-in-choices' }, choices())))
-    focusFirst(place)
+    focusForm(place)
   }
 
   /** @param {TextName | null} why */
@@ -115,6 +115,15 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
   }
 
   return { draw, leave: () => clearTimeout(timer), lookAgain: waiting.lookAgain }
+}
+
+/**
+ * After a change of language the focus is on its button again, and stays there.
+ *
+ * @param {Element} place
+ */
+function focusForm(place) {
+  if (!place.contains(document.activeElement)) focusFirst(place)
 }
 
 /**
