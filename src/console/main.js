@@ -165,8 +165,13 @@ function signOutAgain(problem, left) {
   open(() => showFault(`${faultText(problem)} ${t('not_signed_out')}`, again))
 }
 
-/** As a form, which leads on to the provider of the session. */
+/**
+ * As a form, which leads on to the provider of the session. The page has ended before: a call that is refused meanwhile would lead
+ * elsewhere, and the session at the provider would stay.
+ */
 function openSignOut() {
+  forget()
+  open(showLoading)
   const form = h('form', { method: 'post', action: urlOf('/sign-out/b'), hidden: true })
   document.body.append(form)
   form.submit()
@@ -213,6 +218,9 @@ async function compareSession() {
   if (live !== null && live.handle !== handle && session.handle === handle) onceKept(() => location.reload())
 }
 
+// A page that the browser has kept for the way back shows a session that may have ended since.
+window.addEventListener('pagehide', event => event.persisted && open(showLoading))
+window.addEventListener('pageshow', event => event.persisted && onceKept(() => location.reload()))
 onEnded(reason => signIn(endedText(reason)))
 onAddress(route)
 document.addEventListener('visibilitychange', () => void compareSession())

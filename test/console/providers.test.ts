@@ -193,6 +193,28 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('a sign-out goes on to the provider when its user comes back from another tab meanwhile', async t => {
+    const { page } = await visit(t)
+    await page.goto(`${url}/console/`)
+    await page.click(BUTTON)
+    await page.waitForSelector('.chrome')
+    // The way to the provider, which may take long, during which the page is still there.
+    await page.evaluate(() => {
+      HTMLFormElement.prototype.submit = function () {
+        this.dataset.sent = this.action
+      }
+    })
+    await page.click('[data-key=sign-out]')
+    t.match(await page.locator('form[data-sent]').getAttribute('action'), /\/sign-out\/b$/)
+    t.equal(await page.locator('#app').textContent(), 'Loading…', 'nothing of the session')
+    await page.context().clearCookies()
+    const looks: string[] = []
+    page.on('request', request => void looks.push(request.url()))
+    await comeBack(page)
+    t.same(looks, [], 'nothing that could lead elsewhere')
+    t.equal(pathOf(page), '/console/')
+  })
+
   t.test('a logout at the provider ends the open page, and the sign-in says why', async t => {
     const visitor = await visit(t)
     const { page } = visitor
