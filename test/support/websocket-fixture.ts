@@ -74,6 +74,16 @@ export function accept({ headers }: IncomingMessage, socket: Socket, first = Buf
   return true
 }
 
+/** The connections behind the gateway, as bytes. */
+export function acceptByHand(upstream: SocketUpstream): Socket[] {
+  const behind: Socket[] = []
+  upstream.refuse = (request, socket) => {
+    behind.push(socket)
+    return accept(request, socket)
+  }
+  return behind
+}
+
 /** A handshake as bytes. */
 export const RAW_HANDSHAKE = (token: string) =>
   `GET /api/v1/c/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +

@@ -1,7 +1,6 @@
-import type { Socket } from 'node:net'
 import t from 'tap'
 import { until } from '../support/until.ts'
-import { accept, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
+import { acceptByHand, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { closingOf, openEnd } from '../support/websocket-sockets.ts'
 
 /*
@@ -31,12 +30,7 @@ const BAD: Record<string, number> = {
 /** An upstream of bare bytes behind the gateway. */
 async function openBare(t: Parameters<typeof openWebSocketFixture>[0]) {
   const fixture = await openWebSocketFixture(t)
-  const behind: Socket[] = []
-  fixture.upstream.refuse = (request, socket) => {
-    behind.push(socket)
-    return accept(request, socket)
-  }
-  return { ...fixture, behind }
+  return { ...fixture, behind: acceptByHand(fixture.upstream) }
 }
 
 /** The code of the close frame that ends these bytes; `null` when none does. */

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
@@ -9,8 +8,8 @@ import { clockOf } from '../support/clock.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
-import { accept, heard, openWebSocketFixture } from '../support/websocket-fixture.ts'
-import { closingOf, openEnd, refusalOf, type SocketUpstream } from '../support/websocket-sockets.ts'
+import { acceptByHand, heard, openWebSocketFixture } from '../support/websocket-fixture.ts'
+import { closingOf, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 t.jobs = 4
 
@@ -41,16 +40,6 @@ t.test('the limits for all WebSockets and for each user are enforced', async t =
     'a place that is left is free',
   )
 })
-
-/** The connections behind the gateway, as bytes. */
-function acceptByHand(upstream: SocketUpstream): Socket[] {
-  const behind: Socket[] = []
-  upstream.refuse = (request, socket) => {
-    behind.push(socket)
-    return accept(request, socket)
-  }
-  return behind
-}
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { Deadline } from '../../base/deadline.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import { Attempts, ClientLeft, refusalOf, SessionEnded } from '../../upstream/attempts.ts'
 import { earlyHints } from '../../upstream/headers/early-hints.ts'
@@ -40,7 +41,7 @@ export class Exchange implements Receiver, Source {
   /** The connection that the request was written to; `null` before. */
   #link: Link | null = null
   /** Runs until the body is complete; restarted with every part of it. */
-  #idle: NodeJS.Timeout | null = null
+  #idle: Deadline | null = null
   /** Stops the session watch, if the response ends with its session. */
   #unwatch: (() => void) | null = null
   /** The upstream has sent everything, and the rest of it is in the backlog. */
@@ -120,7 +121,7 @@ export class Exchange implements Receiver, Source {
   onAwait(): void {
     if (this.#over || this.#awaitsBody) return
     this.#awaitsBody = true
-    this.#idle = setTimeout(() => this.#onIdle(), this.#upstream.idle)
+    this.#idle = new Deadline(this.#upstream.idle, () => this.#onIdle())
     if (this.#upstream.endWithSession) this.#endWithSession()
     this.#answer.flush(this)
   }
@@ -141,13 +142,13 @@ export class Exchange implements Receiver, Source {
   #onIdle(): void {
     if (!this.#answer.isHeld)
       this.#link!.abort(this, new Error('the upstream sent no data of the body within the idle limit'))
-    else this.#idle!.refresh()
+    else this.#idle!.restart()
   }
 
   onData(chunk: Buffer): void {
     // A destroyed response emits `close` in the next turn, and must not be written to or awaited.
     if (this.#over || this.#response.destroyed) return
-    if (this.#awaitsBody) this.#idle!.refresh()
+    if (this.#awaitsBody) this.#idle!.restart()
     if (this.#awaitsBody || !this.#answer.hold(chunk)) this.#answer.write(chunk, this)
   }
 
@@ -170,7 +171,7 @@ export class Exchange implements Receiver, Source {
   /** Its upstream connection is free. The answer is complete when its client has accepted it, or leaves. */
   #leaveToClient(): void {
     this.#isLeftToClient = true
-    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#idle?.clear()
     this.#outgoing.body?.discard()
     this.#answer.leave()
   }
@@ -233,7 +234,7 @@ export class Exchange implements Receiver, Source {
   #settle(): void {
     this.#over = true
     this.#response.off('close', this.#onClientGone)
-    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#idle?.clear()
     this.#unwatch?.()
     this.#answer.settle()
     this.#outgoing.body?.discard()

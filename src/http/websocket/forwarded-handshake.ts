@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
+import { Deadline } from '../../base/deadline.ts'
 import { Attempts, ClientLeft, refusalOf } from '../../upstream/attempts.ts'
 import { responseHead } from '../../upstream/headers/response-headers.ts'
 import type { Opening } from '../../upstream/wire/connect.ts'
@@ -29,7 +30,7 @@ export class ForwardedHandshake {
   readonly #response: ServerResponse
   readonly #attempts: Attempts
   #opening: Opening | null = null
-  #timer: NodeJS.Timeout | null = null
+  #deadline: Deadline | null = null
   #isOver = false
 
   constructor(options: ForwardedHandshakeOptions) {
@@ -63,7 +64,7 @@ export class ForwardedHandshake {
 
   #ask(socket: Socket): void {
     const limit = this.#options.upstream.response
-    this.#timer = setTimeout(() => this.#fail(new HandshakeTimeout(`no answer after ${limit} ms`)), limit)
+    this.#deadline = new Deadline(limit, () => this.#fail(new HandshakeTimeout(`no answer after ${limit} ms`)))
     const { method, path, headers } = this.#options.outgoing
     try {
       const asked = httpRequest({ method, path, headers, createConnection: () => socket })
@@ -146,9 +147,9 @@ export class ForwardedHandshake {
     // The response gets no `drain` event from its connection, because Node has left the connection to us.
     const { socket } = response
     socket?.on('drain', () => response.emit('drain'))
-    const limit = setTimeout(() => response.destroy(), upstream.idle)
+    const deadline = new Deadline(upstream.idle, () => response.destroy())
     pipeline(answer, response, () => {
-      clearTimeout(limit)
+      deadline.clear()
       onFailed()
     })
   }
@@ -183,6 +184,6 @@ export class ForwardedHandshake {
     this.#isOver = true
     this.#response.off('close', this.#onClientGone)
     this.#options.request.raw.socket.off('end', this.#onClientEnd)
-    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#deadline?.clear()
   }
 }

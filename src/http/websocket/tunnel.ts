@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Deadline } from '../../base/deadline.ts'
 import { CLOSE, type CloseCode, closeFrame, FrameReader } from './frames.ts'
 
 /** How long both ends may take to close after one of them started, in milliseconds. */
@@ -39,7 +40,7 @@ export class Tunnel {
   #awaitsUpstream = false
   /** Whether the client has been sent all that it will be. */
   #isDone = false
-  #parting: NodeJS.Timeout | null = null
+  #parting: Deadline | null = null
   #traffic = 0
   #quietLooks = 0
 
@@ -171,7 +172,7 @@ export class Tunnel {
   }
 
   #settle(): void {
-    if (this.#parting !== null && this.#upstream.destroyed) clearTimeout(this.#parting)
+    if (this.#upstream.destroyed) this.#parting?.clear()
   }
 
   /** One side has sent its last: the other may still have something to say. */
@@ -188,8 +189,8 @@ export class Tunnel {
   }
 
   #after(limit: number, then: () => void): void {
-    if (this.#parting !== null) clearTimeout(this.#parting)
-    this.#parting = setTimeout(then, limit)
+    this.#parting?.clear()
+    this.#parting = new Deadline(limit, then)
   }
 }
 
