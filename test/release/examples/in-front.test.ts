@@ -1,5 +1,3 @@
-import { get } from 'node:http'
-import { get as getSecurely } from 'node:https'
 import t from 'tap'
 import { IDENTITY_SPELLINGS } from '../../../src/base/header-names.ts'
 import { call } from '../../support/client.ts'
@@ -7,26 +5,11 @@ import { startFixture } from '../../support/gateway-fixture.ts'
 import { until } from '../../support/until.ts'
 import { type Arrived, startUpstream } from '../../support/upstream.ts'
 import { closingOf, openEnd, refusalOf, startSocketUpstream } from '../../support/websocket-sockets.ts'
-import { IN_FRONT } from './proxies.ts'
+import { firstPartOf, IN_FRONT } from './proxies.ts'
 
 /* Real proxies before the gateway, with the examples of config/examples. The client has another address than the proxy. */
 
 const CLIENT = '127.0.0.2'
-
-/** The first part of a response's body, while the response is still open. */
-function firstPartOf(url: string, token: string): Promise<string> {
-  const ask = url.startsWith('https:') ? getSecurely : get
-  const headers = { authorization: `Bearer ${token}` }
-  return new Promise((resolve, reject) => {
-    const request = ask(url, { headers, rejectUnauthorized: false, agent: false }, response => {
-      response.once('data', chunk => {
-        resolve(String(chunk))
-        request.destroy()
-      })
-    })
-    request.once('error', reject)
-  })
-}
 
 for (const { name, skip, start } of IN_FRONT) {
   t.test(`a gateway behind ${name}`, { skip }, async t => {
@@ -106,7 +89,7 @@ for (const { name, skip, start } of IN_FRONT) {
         response.setHeader('content-type', 'text/event-stream')
         response.write('data: first\n\n')
       }
-      t.equal(await firstPartOf(`${url}/api/v1/c/events`, token), 'data: first\n\n')
+      t.equal(await firstPartOf(`${url}/api/v1/c/events`, { authorization: `Bearer ${token}` }), 'data: first\n\n')
       t.ok(await until(() => backend.open === 0))
     })
 

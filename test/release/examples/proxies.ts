@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { runCaddy, withoutCaddy } from '../../support/caddy.ts'
@@ -262,3 +264,17 @@ export const IN_FRONT: readonly Proxy[] = [
       }),
   },
 ]
+
+/** The first part of a response's body, while the response is still open. */
+export function firstPartOf(url: string, headers: Record<string, string>): Promise<string> {
+  const ask = url.startsWith('https:') ? getSecurely : get
+  return new Promise((resolve, reject) => {
+    const request = ask(url, { headers, rejectUnauthorized: false, agent: false }, response => {
+      response.once('data', chunk => {
+        resolve(String(chunk))
+        request.destroy()
+      })
+    })
+    request.once('error', reject)
+  })
+}
