@@ -120,6 +120,19 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
       t.ok(backend.requests.at(-1)?.body === body)
     })
 
+    t.test('reads no address, host or scheme that the client chose for X-Forwarded-*', async t => {
+      const forged = {
+        'x-forwarded-for': '203.0.113.9',
+        'x-forwarded-host': 'forged.example',
+        'x-forwarded-proto': 'wss',
+      }
+      const { status, arrived } = await ask('/api/v1/c/x', forged, token)
+      t.equal(status, 200)
+      // Envoy and others append to the first: what a backend may believe stands at its end.
+      for (const [header, value] of Object.entries(forged))
+        t.not(String(arrived?.headers[header]).split(',').at(-1)?.trim(), value, header)
+    })
+
     t.test('has as long for a download as it takes, and so have the pages beside it', async t => {
       for (const path of ['/api/v1/c/files', '/']) t.equal((await call(url, { path, token })).status, 200)
       // Envoy names here its limit for the whole response.

@@ -84,6 +84,11 @@ for (const { name, skip, start } of IN_FRONT) {
       }
     })
 
+    t.test('believes no host that the client names in X-Forwarded-Host', async t => {
+      const { arrived } = await ask('/api/v1/c/x', { 'x-forwarded-host': 'forged.example' }, token)
+      t.equal(arrived?.headers['x-forwarded-host'], new URL(url).host)
+    })
+
     t.test('streams events while the backend still writes them, and ends the stream if the client leaves', async t => {
       backend.answer = (_request, response) => {
         response.setHeader('content-type', 'text/event-stream')

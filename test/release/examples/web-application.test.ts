@@ -129,6 +129,13 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
       return [answer.status, answer.headers.location, read?.headers['x-login-id']]
     }
 
+    t.test('reads no host that the client names in X-Forwarded-Host', async t => {
+      const headers = { authorization: `Bearer ${token}`, 'x-forwarded-host': 'forged.example' }
+      const { answer, read } = await ask({ path: '/wiki/a', headers })
+      t.equal(answer.status, 200)
+      t.not(read?.headers['x-forwarded-host'], 'forged.example')
+    })
+
     t.test('leads people to the sign-in, and refuses programs', async t => {
       const way = '/sign-in/b/?to=%2Fwiki%2Fa%3Fb%3Dc'
       for (const headers of [NAVIGATION, { accept: 'text/html' }]) {
