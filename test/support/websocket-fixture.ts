@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { type Fixture, openFixture, type StoreKind, someone } from './gateway-fixture.ts'
 import { until } from './until.ts'
-import { type End, type SocketUpstream, startSocketUpstream } from './websocket-sockets.ts'
+import { type End, openEnd, type SocketUpstream, startSocketUpstream } from './websocket-sockets.ts'
 
 export interface WebSocketFixture {
   fixture: Fixture
@@ -82,6 +82,18 @@ export function acceptByHand(upstream: SocketUpstream): Socket[] {
     return accept(request, socket)
   }
   return behind
+}
+
+/** A WebSocket of the user u1: its client has half of a frame of 100 bytes that its upstream writes. */
+export async function openWithinFrame(t: Test): Promise<{ fixture: Fixture; end: End; socket: Socket }> {
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  const behind = acceptByHand(upstream)
+  const end = await openEnd(t, fixture.url, { token: await login('u1') })
+  const socket = behind[0]!
+  const before = end.socket.bytesRead
+  socket.write(Buffer.concat([Buffer.from([0x81, 100]), Buffer.alloc(50, 'x')]))
+  t.ok(await until(() => end.socket.bytesRead >= before + 52))
+  return { fixture, end, socket }
 }
 
 /** A handshake as bytes. */

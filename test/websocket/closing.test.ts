@@ -8,7 +8,7 @@ import { clockOf } from '../support/clock.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
-import { acceptByHand, heard, openWebSocketFixture } from '../support/websocket-fixture.ts'
+import { acceptByHand, heard, openWebSocketFixture, openWithinFrame } from '../support/websocket-fixture.ts'
 import { closingOf, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 t.jobs = 4
@@ -78,13 +78,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('in the middle of a frame the rest of it is sent before the close frame', async t => {
-  const { fixture, upstream, login } = await openWebSocketFixture(t)
-  const behind = acceptByHand(upstream)
-  const end = await openEnd(t, fixture.url, { token: await login('u1') })
-  const socket = behind[0]!
-  const before = end.socket.bytesRead
-  socket.write(Buffer.concat([Buffer.from([0x81, 100]), Buffer.alloc(50, 'x')]))
-  t.ok(await until(() => end.socket.bytesRead >= before + 52))
+  const { fixture, end, socket } = await openWithinFrame(t)
   // At once, as an upstream does: the gateway waits for the rest no longer than a second.
   const notified = once(socket, 'data').then(() => {
     const { closed } = end

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { until } from '../support/until.ts'
-import { accept, acceptByHand, openWebSocketFixture } from '../support/websocket-fixture.ts'
+import { accept, openWebSocketFixture, openWithinFrame } from '../support/websocket-fixture.ts'
 import { closingOf, openEnd } from '../support/websocket-sockets.ts'
 
 /* A gateway that does not run for a while does not take its own stall for the silence of an upstream. */
@@ -21,13 +20,7 @@ t.test('an upstream that agrees to a WebSocket while the gateway does not run ha
 })
 
 t.test('the rest of a frame that arrives while the gateway does not run is sent before the close frame', async t => {
-  const { fixture, upstream, login } = await openWebSocketFixture(t)
-  const behind = acceptByHand(upstream)
-  const end = await openEnd(t, fixture.url, { token: await login('u1') })
-  const socket = behind[0]!
-  const before = end.socket.bytesRead
-  socket.write(Buffer.concat([Buffer.from([0x81, 100]), Buffer.alloc(50, 'x')]))
-  t.ok(await until(() => end.socket.bytesRead >= before + 52))
+  const { fixture, end, socket } = await openWithinFrame(t)
   const notified = once(socket, 'data').then(() => {
     socket.write(Buffer.alloc(50, 'x'))
     stallSoon(3000)
