@@ -8,6 +8,7 @@ import { createLog, type Logger } from '../base/log/log.ts'
 import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
+import { faultsOfNode } from '../process/outdated-node.ts'
 import type { PrimaryOptions } from '../process/primary.ts'
 import { type Accept, type Loaded, ReloadError, type Running } from '../process/running-gateway.ts'
 import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
@@ -76,6 +77,7 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
     return { file, settings }
   }
   const { file, settings } = load(warn)
+  faultsOfNode(process.versions).forEach(warn)
   inUse = file
   const log = createLog(settings.log.level)
   const warnAgain = (warning: Fault): void => {

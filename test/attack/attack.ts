@@ -16,6 +16,8 @@ export interface Attack {
   arrives?: readonly Arrival[]
   /** Whether the honest request must not be served, because it is not clear where the attack ends and it begins. */
   severs?: boolean
+  /** Whether the parser of the oldest versions of Node overlooks it, of which a gateway warns. */
+  isOverlooked?: boolean
   /** Whether nothing follows, because the attack is a request that is never complete. */
   unfinished?: boolean
 }

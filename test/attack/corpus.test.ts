@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { openAttackFixture } from '../support/attack-fixture.ts'
+import { withoutStrictParser } from '../support/strict-parser.ts'
 import type { Attack } from './attack.ts'
 
 /*
@@ -44,6 +45,10 @@ for (const { name, fixture, tables } of STAGES) {
   for (const { kind, attacks } of tables) {
     t.test(kind + name, async t => {
       for (const attack of attacks) {
+        if (attack.isOverlooked && withoutStrictParser) {
+          t.pass(attack.claim, { skip: withoutStrictParser })
+          continue
+        }
         const faults = await fixture.attempt(attack).catch((fault: unknown) => [String(fault)])
         t.same(faults, [], attack.claim)
       }

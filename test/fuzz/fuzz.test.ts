@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openAttackFixture } from '../support/attack-fixture.ts'
 import { withoutNginx } from '../support/nginx.ts'
+import { withoutStrictParser } from '../support/strict-parser.ts'
 import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
 import type { Rules } from './readers.ts'
@@ -11,13 +12,16 @@ import { wireWitness } from './wire-witness.ts'
 
 const REQUESTS = 5000
 
+const skip = withoutStrictParser || withoutNginx
+
 for (const [what, rules] of Object.entries({
   'profile 1': { profile: 1, exceptions: [] },
   'profile 2': { profile: 2, exceptions: [] },
   'profile 1 with exceptions': { profile: 1, exceptions: EXCEPTIONS },
   'profile 1 with pages': { profile: 1, exceptions: [], pages: PAGES },
 } satisfies Record<string, Rules>)) {
-  t.test(`${what}: a generated request arrives where every parser reads it, or is refused`, async t => {
+  const name = `${what}: a generated request arrives where every parser reads it, or is refused`
+  t.test(name, { skip: withoutStrictParser }, async t => {
     const { profile, exceptions, pages = [] }: Rules = rules
     const config = { gate: { exceptions: [...exceptions], pages: [...pages] } }
     const match = pages.length === 0 ? '/api' : '/'
@@ -30,7 +34,7 @@ for (const [what, rules] of Object.entries({
   })
 }
 
-t.test('nginx behind the gateway reads every path as the gateway did', { skip: withoutNginx }, async t => {
+t.test('nginx behind the gateway reads every path as the gateway did', { skip }, async t => {
   const witness = await startNginx()
   t.teardown(() => witness.stop())
   const { fixture, tokens } = await openAttackFixture(t, {

@@ -1,3 +1,4 @@
+import { METHODS as PARSED } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
 import { type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
@@ -5,7 +6,8 @@ import { type Fixture, type FixtureOptions, openFixture, someone } from '../supp
 /* What becomes of a path of our own with another method. */
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-const UNKNOWN = ['QUERY', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH'] as const
+/** The parser of the oldest versions of Node does not know QUERY. */
+const UNKNOWN = ['QUERY', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH'].filter(is => PARSED.includes(is))
 
 async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
   const fixture = await openFixture(t, {

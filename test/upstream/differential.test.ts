@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import t from 'tap'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 import { fc } from '../support/random.ts'
+import { withoutStrictParser } from '../support/strict-parser.ts'
 
 /*
  * Two readers of the same bytes must not read two things: whatever our reader takes for a response, Node's own parser
@@ -106,7 +107,7 @@ const changed = (text: string, changes: { at: number; cut: number; piece: string
     'latin1',
   )
 
-t.test('an accepted response is read the same by another parser', async t => {
+t.test('an accepted response is read the same by another parser', { skip: withoutStrictParser }, async t => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as { port: number }

@@ -6,6 +6,7 @@ import { Refusal } from '../../base/refusal.ts'
 import type { Certificate } from '../../settings/tls.ts'
 import { ClientMessage } from '../../workarounds/node-empty-requests.ts'
 import { UpgradableMessage } from '../../workarounds/node-ignored-upgrades.ts'
+import { namedMethod } from '../../workarounds/node-unnamed-methods.ts'
 import { originFormOf } from './absolute-form.ts'
 import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
@@ -118,7 +119,7 @@ export function createServer({
 /** Settings of Fastify that no listener of ours has otherwise. */
 const FIXED = {
   // Before the router reads the target, so that what is judged is what is routed.
-  rewriteUrl: request => routableFormOf(originFormOf(request as IncomingMessage)),
+  rewriteUrl: request => routableFormOf(originFormOf(namedMethod(request as IncomingMessage))),
   genReqId: request => traceIdOf(request as IncomingMessage),
   requestTimeout: 0,
   forceCloseConnections: 'idle',

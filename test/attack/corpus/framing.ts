@@ -68,8 +68,22 @@ const REFUSED: Readonly<Record<string, string>> = {
   'the beginning of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
 }
 
+const OVERLOOKED = new Set([
+  'a bare LF behind the request line',
+  'a bare LF at the end of the head',
+  'a bare CR before a header',
+  'a space in a name',
+  'an empty name',
+])
+
 const refused = Object.entries(REFUSED).map(
-  ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400], severs: true }),
+  ([kind, send]): Attack => ({
+    claim: `${kind}: refused`,
+    send,
+    answers: [400],
+    severs: true,
+    isOverlooked: OVERLOOKED.has(kind),
+  }),
 )
 
 /** Codings that some parsers read as `chunked` and others do not. Node’s parser refuses some of them by itself. */
