@@ -93,6 +93,11 @@ export class CallError extends Error {
     this.code = code
     this.data = data
   }
+
+  /** Whether the gateway did not answer, or cannot now: the same call may succeed later. */
+  get isTemporary() {
+    return this.code === 0 || this.code === 503
+  }
 }
 
 /** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out'} EndReason */
@@ -178,7 +183,11 @@ async function answerOf(url, init, read) {
 }
 
 /** @param {Response} response */
-const envelopeOf = response => response.json()
+async function envelopeOf(response) {
+  const envelope = await response.json()
+  if (typeof envelope !== 'object' || envelope === null) throw new Error('JSON that is no envelope')
+  return envelope
+}
 
 /** @param {Response} response */
 function settingsOf(response) {

@@ -7,6 +7,7 @@ import {
   besideFailingSide,
   bring,
   confirm,
+  holdAnswer,
   keep,
   obstaclesEverywhere,
   openInTrouble,
@@ -43,31 +44,15 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     await signIn(fixture, visitor)
     await openPage(page, 'accounts')
     const row = await find(page, account)
-    let [hold, release] = [() => {}, () => {}]
-    const held = new Promise<void>(resolve => {
-      hold = resolve
-    })
-    const released = new Promise<void>(resolve => {
-      release = resolve
-    })
-    const deliverLate = async (route: Route) => {
-      const response = await route.fetch()
-      hold()
-      await released
-      await route.fulfill({ response })
-    }
-    await page.route('**/sys/account/page*', deliverLate, { times: 1 })
+    const held = await holdAnswer(page, '**/sys/account/page*')
     await row.getByRole('button', { name: 'Edit' }).click()
     await page.fill('#account-nickname', 'edited')
     await confirm(page)
-    await held
+    await held.answered
     await openAnd(page, 'Remove')
     await confirm(page)
     await row.waitFor({ state: 'detached' })
-    const late = page.waitForEvent('requestfinished', request => request.url().includes('/sys/account/page'))
-    release()
-    await late
-    await page.evaluate(() => fetch('settings.json'))
+    await held.deliver()
     t.equal(await row.count(), 0)
     await page.locator('.panel header', { hasText: /(?:^|\D)0 found/ }).waitFor()
   })

@@ -230,3 +230,38 @@ export async function besideFailingSide(page: Page, calls: string): Promise<{ fo
     pages: await page.locator('.pages > *').count(),
   }
 }
+
+/**
+ * Holds back the next answer to a call. `answered` resolves when the gateway has given it, and `deliver` waits until the page has
+ * taken it.
+ */
+export async function holdAnswer(page: Page, url: string) {
+  const [answered, delivered] = [createGate(), createGate()]
+  await page.route(
+    url,
+    async route => {
+      const response = await route.fetch()
+      answered.open()
+      await delivered.passed
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  return {
+    answered: answered.passed,
+    async deliver() {
+      const late = page.waitForResponse(url)
+      delivered.open()
+      await (await late).finished()
+      await page.evaluate(() => fetch('settings.json'))
+    },
+  }
+}
+
+function createGate() {
+  let open = (): void => {}
+  const passed = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}

@@ -1,6 +1,7 @@
 import { get, serves } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { facts } from '../elements/facts.js'
+import { createLoads } from '../elements/loads.js'
 import { createTrouble } from '../elements/trouble.js'
 import { t } from '../language/language.js'
 import { createOwnKeys } from './own-keys.js'
@@ -33,19 +34,23 @@ import { wrongCodesText } from './wrong-codes.js'
 export function createAccount(place) {
   /** @type {Account | null} */
   let account = null
+  const begin = createLoads()
   const trouble = createTrouble(() => void load())
   const panels = h('div', { class: 'panels' })
   const keys = serves('b/account/keys') ? createOwnKeys() : null
   const sessions = serves('b/session/tokens') ? createOwnSessions() : null
 
   async function load() {
+    const isNewest = begin()
     try {
       const loaded = await get('b/account')
+      if (!isNewest()) return
       account = loaded
       trouble.clear()
       drawPanels()
       keys?.show(loaded)
     } catch (problem) {
+      if (!isNewest()) return
       if (account === null) show(panels)
       trouble.report(problem)
     }

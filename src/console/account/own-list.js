@@ -1,4 +1,5 @@
 import { h } from '../elements/dom.js'
+import { createLoads } from '../elements/loads.js'
 import { createTrouble } from '../elements/trouble.js'
 import { t } from '../language/language.js'
 
@@ -13,14 +14,19 @@ export function createOwnList(request, draw) {
   /** @type {T[] | null} */
   let items = null
   let hasFailed = false
+  const begin = createLoads()
   const trouble = createTrouble(() => void load())
 
   async function load() {
+    const isNewest = begin()
     try {
-      items = await request()
+      const loaded = await request()
+      if (!isNewest()) return
+      items = loaded
       hasFailed = false
       trouble.clear()
     } catch (problem) {
+      if (!isNewest()) return
       hasFailed = true
       trouble.report(problem)
     }

@@ -67,6 +67,16 @@ export function show(place, ...children) {
   giveBack?.()
 }
 
+/**
+ * Changes a text that screen readers say. They would say the same again.
+ *
+ * @param {Element} place
+ * @param {string} text
+ */
+export function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text
+}
+
 let timer = 0
 
 /**

@@ -120,7 +120,7 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
 }
 
 /** @param {HTMLButtonElement} button */
-export const isRunning = button => button.getAttribute('aria-disabled') === 'true'
+const isRunning = button => button.getAttribute('aria-disabled') === 'true'
 
 /**
  * While the action of a button runs, it looks disabled. A button that is disabled loses the focus.
@@ -128,7 +128,27 @@ export const isRunning = button => button.getAttribute('aria-disabled') === 'tru
  * @param {HTMLButtonElement} button
  * @param {boolean} running
  */
-export const setRunning = (button, running) => button.setAttribute('aria-disabled', String(running))
+const setRunning = (button, running) => button.setAttribute('aria-disabled', String(running))
+
+/**
+ * What a click on a button does, once at a time. A fault becomes a message.
+ *
+ * @param {() => Promise<void>} run
+ * @returns {(click: { currentTarget: HTMLButtonElement }) => Promise<void>}
+ */
+export const onceAtATime =
+  run =>
+  async ({ currentTarget: button }) => {
+    if (isRunning(button)) return
+    setRunning(button, true)
+    try {
+      await run()
+    } catch (problem) {
+      notify(faultText(problem))
+    } finally {
+      setRunning(button, false)
+    }
+  }
 
 /** The second click of a double click was meant for what has opened the form, at the same place. */
 const refuseSecondClick = (/** @type {MouseEvent} */ event) => event.detail > 1 && event.preventDefault()

@@ -1,4 +1,5 @@
 import { show } from './dom.js'
+import { createLoads } from './loads.js'
 import { createTrouble } from './trouble.js'
 
 /**
@@ -15,7 +16,7 @@ import { createTrouble } from './trouble.js'
 export function createPaged({ query, load, loaded, list }) {
   /** @type {P | null} */
   let page = null
-  let loads = 0
+  const begin = createLoads()
   const trouble = createTrouble(() => void reload())
 
   /** @param {Partial<Q>} change */
@@ -25,18 +26,17 @@ export function createPaged({ query, load, loaded, list }) {
   }
 
   async function reload() {
-    const loading = ++loads
+    const isNewest = begin()
     try {
       const answer = await load(query)
-      // Meanwhile something else was requested, or the same again: this answer may be from before a change.
-      if (loading !== loads) return
+      if (!isNewest()) return
       trouble.clear()
       if (answer.records.length === 0 && query.current > 1)
         return request(/** @type {Partial<Q>} */ ({ current: Math.max(1, answer.pages) }))
       page = answer
       loaded()
     } catch (problem) {
-      if (loading !== loads) return
+      if (!isNewest()) return
       if (page === null) show(list)
       trouble.report(problem)
     }

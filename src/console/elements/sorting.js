@@ -9,31 +9,34 @@ import { h } from './dom.js'
 
 /** @typedef {ReturnType<typeof createSorting>} Sorting */
 
+/** Instead of the position of a column: the order in which the gateway answers. */
+const GIVEN = -1
+
 /**
- * The order in which the user reads a list; at first the order in which the gateway answers. Only for lists that are shown
+ * The order in which the user reads a list, in any language; at first that of the gateway. Only for lists that are shown
  * completely: the sorted page of a longer list would hide what belongs before it.
  *
  * @param {() => void} changed
  */
 export function createSorting(changed) {
-  let chosen = ''
+  let chosen = GIVEN
   let isDescending = false
 
   /**
-   * @param {string} label An empty one chooses the order of the gateway.
+   * @param {number} column
    * @param {boolean} descending
    */
-  function choose(label, descending) {
-    chosen = label
+  function choose(column, descending) {
+    chosen = column
     isDescending = descending
     changed()
   }
 
-  /** @param {string} label */
-  function turn(label) {
-    if (chosen !== label) choose(label, false)
-    else if (isDescending) choose('', false)
-    else choose(label, true)
+  /** @param {number} column */
+  function turn(column) {
+    if (chosen !== column) choose(column, false)
+    else if (isDescending) choose(GIVEN, false)
+    else choose(column, true)
   }
 
   return {
@@ -43,55 +46,63 @@ export function createSorting(changed) {
      * @param {readonly Column<T>[]} columns
      */
     sorted(items, columns) {
-      const by = columns.find(({ label }) => label === chosen)?.by
+      const by = columns[chosen]?.by
       if (by === undefined) return items
       return items.toSorted((a, b) => compared(by(a), by(b), isDescending))
     },
     /**
      * The content of a column's heading.
      *
+     * @param {number} column
      * @param {string} label
      */
-    button: label =>
+    button: (column, label) =>
       h(
         'button',
-        { type: 'button', class: 'sort', 'data-key': `sort ${label}`, onclick: () => turn(label) },
+        { type: 'button', class: 'sort', 'data-key': `sort ${column}`, onclick: () => turn(column) },
         label,
-        h('span', { 'aria-hidden': 'true' }, chosen !== label ? '↕' : isDescending ? '↓' : '↑'),
+        h('span', { 'aria-hidden': 'true' }, chosen !== column ? '↕' : isDescending ? '↓' : '↑'),
       ),
-    /** @param {string} label */
-    direction: label => (chosen !== label ? 'none' : isDescending ? 'descending' : 'ascending'),
+    /** @param {number} column */
+    direction: column => (chosen !== column ? 'none' : isDescending ? 'descending' : 'ascending'),
     /**
      * The same choice for narrow screens, where a list has no headings.
      *
-     * @param {string[]} labels
+     * @param {readonly Column<any>[]} columns
      */
-    choice(labels) {
-      const orders = ordersOf(labels)
-      const at = orders.findIndex(({ label, descending }) => label === chosen && descending === isDescending)
+    choice(columns) {
+      const orders = ordersOf(columns)
+      const at = orders.findIndex(({ column, descending }) => column === chosen && descending === isDescending)
       return h('p', { class: 'sort-choice' }, orderChoice(orders, at, choose))
     },
   }
 }
 
-/** @typedef {{ label: string, descending: boolean, text: string }} Order */
+/** @typedef {{ column: number, descending: boolean, text: string }} Order */
 
 /**
- * @param {string[]} labels
+ * @param {readonly Column<any>[]} columns
  * @returns {Order[]}
  */
-const ordersOf = labels => [
-  { label: '', descending: false, text: t('order_given') },
-  ...labels.flatMap(label => [
-    { label, descending: false, text: t('ascending', { column: label }) },
-    { label, descending: true, text: t('descending', { column: label }) },
-  ]),
+const ordersOf = columns => [
+  { column: GIVEN, descending: false, text: t('order_given') },
+  ...columns.flatMap(({ label, by }, column) => (by === undefined ? [] : bothOrders(column, label))),
+]
+
+/**
+ * @param {number} column
+ * @param {string} label
+ * @returns {Order[]}
+ */
+const bothOrders = (column, label) => [
+  { column, descending: false, text: t('ascending', { column: label }) },
+  { column, descending: true, text: t('descending', { column: label }) },
 ]
 
 /**
  * @param {Order[]} orders
  * @param {number} at Which of them is chosen.
- * @param {(label: string, descending: boolean) => void} choose
+ * @param {(column: number, descending: boolean) => void} choose
  */
 function orderChoice(orders, at, choose) {
   /** @type {HTMLSelectElement} */
@@ -103,7 +114,7 @@ function orderChoice(orders, at, choose) {
       'data-key': 'sort',
       onchange() {
         const order = orders[select.selectedIndex]
-        if (order !== undefined) choose(order.label, order.descending)
+        if (order !== undefined) choose(order.column, order.descending)
       },
     },
     orders.map(({ text }, index) => h('option', { selected: index === at }, text)),

@@ -28,11 +28,10 @@ export const DASH = '–'
  */
 export function table({ caption, columns, items, row, sorting = false }) {
   const isSorted = sorting !== false && items.length > 1
-  const sortable = columns.flatMap(({ label, by }) => (by === undefined ? [] : [label]))
   return h(
     'div',
     {},
-    isSorted && sorting.choice(sortable),
+    isSorted && sorting.choice(columns),
     h(
       'table',
       { class: 'list' },
@@ -43,7 +42,7 @@ export function table({ caption, columns, items, row, sorting = false }) {
         h(
           'tr',
           {},
-          columns.map(column => heading(column, isSorted && sorting)),
+          columns.map((column, at) => heading(column, at, isSorted && sorting)),
         ),
       ),
       h(
@@ -64,11 +63,12 @@ export function table({ caption, columns, items, row, sorting = false }) {
 /**
  * @template T
  * @param {Column<T>} column
+ * @param {number} at
  * @param {import('./sorting.js').Sorting | false} sorting
  */
-const heading = ({ label, look, by }, sorting) =>
+const heading = ({ label, look, by }, at, sorting) =>
   sorting !== false && by !== undefined
-    ? h('th', { scope: 'col', class: look, 'aria-sort': sorting.direction(label) }, sorting.button(label))
+    ? h('th', { scope: 'col', class: look, 'aria-sort': sorting.direction(at) }, sorting.button(at, label))
     : h('th', { scope: 'col', class: look }, look === 'actions' ? h('span', { class: 'unseen' }, label) : label)
 
 /**
@@ -86,7 +86,7 @@ const cell = ({ label, look, isUnlabelled = look === 'actions' }, content) =>
 /**
  * A button in a row. Its name for screen readers names the row, too.
  *
- * @param {{ key: string, text: string, about: string, look?: string, onclick: () => void }} options
+ * @param {{ key: string, text: string, about: string, look?: string, onclick: (click: any) => unknown }} options
  */
 export const rowButton = ({ key, text, about, look = 'small', onclick }) =>
   h('button', { type: 'button', class: look, 'data-key': key, 'aria-label': `${text} (${about})`, onclick }, text)

@@ -9,6 +9,11 @@ import { h, show } from './dom.js'
  */
 export function createTrouble(again) {
   const element = h('div', { class: 'trouble', role: 'alert' })
+  let isAsked = false
+  const retry = () => {
+    isAsked = true
+    again()
+  }
   return {
     element,
     clear: () => show(element),
@@ -16,10 +21,14 @@ export function createTrouble(again) {
     report(problem) {
       // An ended session has already led to the sign-in.
       if (session.handle === null) return
+      const text = faultText(problem)
+      // A screen reader has said it, and would say it again with every refresh.
+      if (element.querySelector('span')?.textContent === text && !isAsked) return
+      isAsked = false
       show(
         element,
-        h('span', {}, faultText(problem)),
-        h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: again }, t('retry')),
+        h('span', {}, text),
+        h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: retry }, t('retry')),
       )
     },
   }

@@ -1,9 +1,9 @@
 import { currentAddress } from '../address.js'
 import { download } from '../api.js'
 import { h, notify } from '../elements/dom.js'
-import { isRunning, setRunning } from '../elements/forms.js'
+import { onceAtATime } from '../elements/forms.js'
 import { count } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
+import { t } from '../language/language.js'
 
 /** Entries in a file at most: as many as the gateway answers at once. */
 const SIZE = 100_000
@@ -11,33 +11,18 @@ const SIZE = 100_000
 const RELEASE = 60_000
 
 /** The button that saves the entries of the present filter as a file. */
-export function exportButton() {
-  const button = h(
-    'button',
-    { type: 'button', class: 'small', 'data-key': 'export', onclick: () => void run() },
-    t('export_csv'),
-  )
+export const exportButton = () =>
+  h('button', { type: 'button', class: 'small', 'data-key': 'export', onclick: onceAtATime(save) }, t('export_csv'))
 
-  async function run() {
-    if (isRunning(button)) return
-    setRunning(button, true)
-    try {
-      const file = await download('sys/journal/export', { ...currentAddress().query, size: SIZE })
-      const entries = entriesIn(await file.text())
-      save(file)
-      notify(t(entries < SIZE ? 'exported' : 'exported_newest', { n: count(entries) }))
-    } catch (problem) {
-      notify(faultText(problem))
-    } finally {
-      setRunning(button, false)
-    }
-  }
-
-  return button
+async function save() {
+  const file = await download('sys/journal/export', { ...currentAddress().query, size: SIZE })
+  const entries = entriesIn(await file.text())
+  saveFile(file)
+  notify(t(entries < SIZE ? 'exported' : 'exported_newest', { n: count(entries) }))
 }
 
 /** @param {Blob} file */
-function save(file) {
+function saveFile(file) {
   const url = URL.createObjectURL(file)
   h('a', { href: url, download: 'journal.csv' }).click()
   // Not at once: browsers begin to save it later.

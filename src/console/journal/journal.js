@@ -1,6 +1,7 @@
 import { currentAddress } from '../address.js'
 import { get, serves } from '../api.js'
 import { h, show } from '../elements/dom.js'
+import { createLoads } from '../elements/loads.js'
 import { zone } from '../elements/paging.js'
 import { createTrouble } from '../elements/trouble.js'
 import { t } from '../language/language.js'
@@ -42,7 +43,7 @@ export function createJournal(place) {
   /** @type {JournalRecord[] | null} */
   let records = null
   let next = /** @type {string | null} */ (null)
-  let loads = 0
+  const begin = createLoads()
   let requested = /** @type {string | null} The cursor of the last request. */ (null)
   const trouble = createTrouble(() => void load(requested))
   const filter = h('div', {})
@@ -52,18 +53,17 @@ export function createJournal(place) {
   /** @param {string | null} cursor `null` begins with the newest. */
   async function load(cursor) {
     const { query } = currentAddress()
-    const loading = ++loads
+    const isNewest = begin()
     requested = cursor
     try {
       const answer = await get('sys/journal/page', { ...query, size: SIZE, ...(cursor !== null && { cursor }) })
-      // Meanwhile something else was requested.
-      if (loading !== loads) return
+      if (!isNewest()) return
       records = cursor === null ? answer.records : [...(records ?? []), ...answer.records]
       next = answer.next
       trouble.clear()
       fill()
     } catch (problem) {
-      if (loading !== loads) return
+      if (!isNewest()) return
       if (records === null) show(list)
       trouble.report(problem)
     }

@@ -1,6 +1,8 @@
 import { get, post } from '../api.js'
 import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
+import { onceAtATime } from '../elements/forms.js'
+import { createLoads } from '../elements/loads.js'
 import { duration } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
@@ -58,19 +60,20 @@ export async function disableState({ base, userId, name, done = () => {} }) {
         { class: is_disable ? 'tag disabled' : 'tag' },
         is_disable ? t('disabled', { time: duration(disable_time) }) : t('not_disabled'),
       ),
-      is_disable && h('button', { type: 'button', class: 'small', 'data-key': 'enable', onclick: enable }, t('enable')),
+      is_disable &&
+        h(
+          'button',
+          { type: 'button', class: 'small', 'data-key': 'enable', onclick: onceAtATime(enable) },
+          t('enable'),
+        ),
     )
   }
 
   async function enable() {
-    try {
-      await post(`${base}/untie-disable`, { user_id: userId })
-      notify(t('enabled_done', { user: name }))
-      await load()
-      done()
-    } catch (problem) {
-      notify(faultText(problem))
-    }
+    await post(`${base}/untie-disable`, { user_id: userId })
+    notify(t('enabled_done', { user: name }))
+    await load()
+    done()
   }
 }
 
@@ -90,6 +93,7 @@ export function openLoginIdCheck({ base, userId = '', done }) {
   })
   input.value = userId
   const answer = h('div', { class: 'login-id-state', 'aria-live': 'polite' })
+  const begin = createLoads()
   const form = h(
     'form',
     { class: 'inline', onsubmit: check },
@@ -107,12 +111,14 @@ export function openLoginIdCheck({ base, userId = '', done }) {
 
   /** @param {string} id */
   async function load(id) {
+    const isNewest = begin()
     try {
       const reload = () => {
         void load(id)
         done()
       }
       const state = await disableState({ base, userId: id, name: id, done })
+      if (!isNewest()) return
       const disable = h(
         'button',
         {
@@ -125,6 +131,7 @@ export function openLoginIdCheck({ base, userId = '', done }) {
       )
       show(answer, h('p', {}, h('code', {}, id)), state, disable)
     } catch (problem) {
+      if (!isNewest()) return
       show(answer, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
     }
   }

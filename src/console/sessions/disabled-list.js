@@ -2,11 +2,12 @@ import { addressOf } from '../address.js'
 import { get, post, serves } from '../api.js'
 import { openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
+import { onceAtATime } from '../elements/forms.js'
 import { createPaged } from '../elements/paged.js'
 import { turning } from '../elements/paging.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
 import { count, duration } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
+import { t } from '../language/language.js'
 import { can } from '../session.js'
 
 /**
@@ -45,14 +46,10 @@ export function openDisabledList({ base, done }) {
 
   /** @param {string} userId */
   async function enable(userId) {
-    try {
-      await post(`${base}/untie-disable`, { user_id: userId })
-      notify(t('enabled_done', { user: userId }))
-      await paged.reload()
-      done()
-    } catch (problem) {
-      notify(faultText(problem))
-    }
+    await post(`${base}/untie-disable`, { user_id: userId })
+    notify(t('enabled_done', { user: userId }))
+    await paged.reload()
+    done()
   }
 }
 
@@ -76,7 +73,12 @@ const disabledTable = (ids, enable) =>
       duration(disable_time ?? -1),
       [
         hasJournal() && h('a', { href: journalOf(userId, type) }, t('journal')),
-        rowButton({ key: `enable ${userId}`, text: t('enable'), about: userId, onclick: () => void enable(userId) }),
+        rowButton({
+          key: `enable ${userId}`,
+          text: t('enable'),
+          about: userId,
+          onclick: onceAtATime(() => enable(userId)),
+        }),
       ],
     ],
   })

@@ -18,24 +18,24 @@ import { barChart, ringChart } from './charts.js'
 export function createOverview(place) {
   /** @type {{ base: string, analysis: Analysis, chart: any } | null} */
   let shown = null
-  let requested = ''
   let hasFailed = false
 
   return {
-    /** @param {string} base The side's endpoints. */
-    async load(base) {
-      requested = base
+    /**
+     * @param {string} base The side's endpoints.
+     * @param {() => boolean} isNewest Whether nothing was requested after this.
+     */
+    async load(base, isNewest) {
       try {
         const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
         await pointerReleased()
-        // Meanwhile the other side was requested.
-        if (requested !== base) return
+        if (!isNewest()) return
         const isSame = JSON.stringify(shown) === JSON.stringify({ base, analysis, chart })
         shown = { base, analysis, chart }
         hasFailed = false
         if (!isSame) this.draw()
       } catch (problem) {
-        if (requested === base) {
+        if (isNewest()) {
           hasFailed = true
           // Numbers that were loaded before stay, but not those of the other side.
           if (shown?.base !== base) shown = null

@@ -1,4 +1,5 @@
 import { h, show } from '../elements/dom.js'
+import { createLoads } from '../elements/loads.js'
 import { sideButtons } from '../elements/sides.js'
 import { createTrouble } from '../elements/trouble.js'
 import { now } from '../language/clock.js'
@@ -27,7 +28,7 @@ export function createSessions(place, address) {
   let side = sideOf(address)
   /** When this side was loaded last: `null` until something has arrived, and empty when nothing could be loaded. */
   let updated = /** @type {string | null} */ (null)
-  let loads = 0
+  const begin = createLoads()
   const bar = h('div', { class: 'bar' })
   const trouble = createTrouble(() => void load())
   const numbers = h('div', {})
@@ -37,15 +38,14 @@ export function createSessions(place, address) {
   const refresh = refreshRegularly(load)
 
   async function load() {
-    const loading = ++loads
+    const isNewest = begin()
     try {
-      await Promise.all([overview.load(SIDES[side]), users.load()])
-      // Meanwhile the other side was requested, or another page.
-      if (loading !== loads) return
+      await Promise.all([overview.load(SIDES[side], isNewest), users.load(isNewest)])
+      if (!isNewest()) return
       updated = now()
       trouble.clear()
     } catch (problem) {
-      if (loading !== loads) return
+      if (!isNewest()) return
       updated ??= ''
       trouble.report(problem)
     }

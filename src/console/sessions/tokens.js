@@ -1,6 +1,7 @@
 import { get, post } from '../api.js'
 import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
+import { createLoads } from '../elements/loads.js'
 import { createSelection } from '../elements/selection.js'
 import { createSorting } from '../elements/sorting.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
@@ -52,6 +53,7 @@ export function openTokens({ base, userId, name, done }) {
   }
   const user = { base, userId, name, done: changed }
   let tokens = /** @type {Token[] | null} */ (null)
+  const begin = createLoads()
   const trouble = createTrouble(() => void load())
   const sorting = createSorting(fill)
   const selection = createSelection({
@@ -92,12 +94,18 @@ export function openTokens({ base, userId, name, done }) {
   }
 
   async function load() {
+    const isNewest = begin()
     try {
-      tokens = await get(`${base}/tokens`, { user_id: userId })
+      const loaded = await get(`${base}/tokens`, { user_id: userId })
+      if (!isNewest()) return
+      tokens = loaded
       fill()
-      if (can('disable')) show(state, await disableState({ base, userId, name }))
+      const disabled = can('disable') && (await disableState({ base, userId, name }))
+      if (!isNewest()) return
+      show(state, disabled)
       trouble.clear()
     } catch (problem) {
+      if (!isNewest()) return
       fill()
       trouble.report(problem)
     }

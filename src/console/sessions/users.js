@@ -1,5 +1,5 @@
 import { get, post } from '../api.js'
-import { h, show } from '../elements/dom.js'
+import { h, setText, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
 import { pointerReleased } from '../elements/pointer.js'
 import { createSelection } from '../elements/selection.js'
@@ -28,7 +28,7 @@ export function createUsers(place, { changed }) {
   const query = { base: '', keyword: '', current: 1, size: 10 }
   const loaded = createLoaded(query)
   const search = createSearch({ hint: 'search_hint', find: keyword => request({ keyword, current: 1 }) })
-  const found = h('span', { class: 'quiet' })
+  const found = h('span', { class: 'quiet', role: 'status' })
   const list = h('div', { class: 'user-list' })
   const pages = h('div', { class: 'pages' })
   const sorting = createSorting(fill)
@@ -50,7 +50,7 @@ export function createUsers(place, { changed }) {
 
   function fill() {
     const page = loaded.page()
-    found.textContent = page === null ? '' : totalText(query, page)
+    setText(found, page === null ? '' : totalText(query, page))
     if (page === null) {
       show(list, !loaded.hasFailed() && h('p', { class: 'empty quiet' }, t('loading')))
       return show(pages)
@@ -68,8 +68,9 @@ export function createUsers(place, { changed }) {
       loaded.forget()
       draw()
     },
-    async load() {
-      const page = await loaded.load().catch(problem => {
+    /** @param {() => boolean} isNewest Whether nothing was requested after this. */
+    async load(isNewest) {
+      const page = await loaded.load(isNewest).catch(problem => {
         if (loaded.page() === null) fill()
         throw problem
       })
@@ -98,22 +99,22 @@ function createLoaded(query) {
       hasFailed = false
     },
     /**
-     * The page; `null` when something else was requested meanwhile.
+     * The page; `null` when it was requested again meanwhile.
      *
+     * @param {() => boolean} isNewest
      * @returns {Promise<Page | null>}
      */
-    async load() {
+    async load(isNewest) {
       const { base, ...requested } = query
-      const isCurrent = () => JSON.stringify(query) === JSON.stringify({ base, ...requested })
       try {
         /** @type {Page} */
-        const answer = await get(`${base}/page`, { ...requested })
+        const answer = await get(`${base}/page`, requested)
         await pointerReleased()
-        if (!isCurrent()) return null
+        if (!isNewest()) return null
         page = answer
         return page
       } catch (problem) {
-        if (isCurrent()) hasFailed = true
+        if (isNewest()) hasFailed = true
         throw problem
       }
     },

@@ -1,5 +1,6 @@
 import { CallError, get, publicRoute } from '../api.js'
 import { h } from '../elements/dom.js'
+import { createLoads } from '../elements/loads.js'
 import { t } from '../language/language.js'
 
 /**
@@ -9,7 +10,7 @@ import { t } from '../language/language.js'
  */
 export function createCaptcha({ failed, drawn }) {
   let captchaId = ''
-  let drawings = 0
+  const begin = createLoads()
   const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
   const retry = h('span', { hidden: true }, t('retry'))
   const button = h('button', { type: 'button', class: 'captcha', onclick: draw }, picture, retry)
@@ -25,18 +26,17 @@ export function createCaptcha({ failed, drawn }) {
   async function draw() {
     captchaId = ''
     picture.hidden = true
-    const drawing = ++drawings
+    const isNewest = begin()
     try {
       const { captcha_id, captcha_base64 } = await get(publicRoute('captcha'))
-      // Meanwhile another picture was requested.
-      if (drawing !== drawings) return
+      if (!isNewest()) return
       captchaId = captcha_id
       picture.src = captcha_base64
       picture.hidden = false
       label('captcha_another')
       drawn()
     } catch (problem) {
-      if (drawing !== drawings) return
+      if (!isNewest()) return
       label('retry')
       failed(problem)
     }

@@ -74,8 +74,8 @@ async function openingWithStep(name) {
   try {
     return { reason: null, step: await takeStep(name) }
   } catch (problem) {
-    // The gateway did not answer, or cannot now: the step may still be there.
-    if (!(problem instanceof CallError) || problem.code === 0 || problem.code === 503) throw problem
+    // The step may still be there.
+    if (!(problem instanceof CallError) || problem.isTemporary) throw problem
     return { reason: 'step_expired' }
   }
 }

@@ -1,9 +1,10 @@
 import { codeField, enrolment } from '../account/enrolment.js'
 import { createNewPassword } from '../account/new-password.js'
 import { recoveryCodes } from '../account/recovery-codes.js'
-import { post, publicRoute } from '../api.js'
+import { CallError, post, publicRoute } from '../api.js'
 import { h, show } from '../elements/dom.js'
-import { actionForm } from '../elements/forms.js'
+import { actionForm, focusFirst } from '../elements/forms.js'
+import { retryButton } from '../elements/whole-page.js'
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 
@@ -49,33 +50,52 @@ const password = ({ ticket, username, password: current, send, restart }) => {
 
 /** @param {Progress} progress */
 const secondFactorSetup = ({ ticket, send, restart }) => {
-  /** @type {Promise<import('../account/enrolment.js').NewFactor>} */
-  const created = post(publicRoute('login/second-factor/setup'), { ticket })
+  /** @type {() => Promise<import('../account/enrolment.js').NewFactor>} */
+  const create = () => post(publicRoute('login/second-factor/setup'), { ticket })
+  let created = create()
   const code = codeField('code')
+
+  /** @param {import('../account/enrolment.js').NewFactor} factor */
+  const formOf = factor =>
+    actionForm({
+      title: [heading('step_setup')],
+      body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.draw()],
+      action: t('continue'),
+      beside: [backButton(restart)],
+      run: () => send('login/second-factor', { ticket, code: code.value() }),
+      failed: code.clear,
+    }).element
+
   return () => {
-    const place = h('div', { class: 'sign-in' }, h('p', { class: 'quiet' }, t('loading')))
-    created.then(
-      factor => {
-        const form = actionForm({
-          title: [heading('step_setup')],
-          body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.draw()],
-          action: t('continue'),
-          beside: [backButton(restart)],
-          run: () => send('login/second-factor', { ticket, code: code.value() }),
-          failed: code.clear,
-        })
-        show(place, form.element)
-      },
-      problem =>
-        show(
-          place,
-          h('p', { class: 'fault', role: 'alert' }, faultText(problem)),
-          h('footer', {}, backButton(restart)),
-        ),
-    )
+    const place = h('div', { class: 'sign-in' })
+    const again = () => {
+      created = create()
+      load()
+    }
+    const load = () => {
+      show(place, h('p', { class: 'quiet' }, t('loading')))
+      created.then(
+        factor => {
+          const isFocusLost = document.activeElement === document.body || document.activeElement === place
+          show(place, formOf(factor))
+          if (isFocusLost) focusFirst(place)
+        },
+        problem => show(place, ...notCreated(problem, { again, restart })),
+      )
+    }
+    load()
     return place
   }
 }
+
+/**
+ * @param {unknown} problem
+ * @param {{ again: () => void, restart: () => void }} ways
+ */
+const notCreated = (problem, { again, restart }) => [
+  h('p', { class: 'fault', role: 'alert' }, faultText(problem)),
+  h('footer', {}, backButton(restart), problem instanceof CallError && problem.isTemporary && retryButton(again)),
+]
 
 /** @satisfies {Record<string, (progress: Progress) => () => Node>} */
 export const STEPS = { 'second-factor': secondFactor, password, 'second-factor-setup': secondFactorSetup }
