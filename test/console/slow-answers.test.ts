@@ -37,7 +37,7 @@ t.test('the page on a slow network', { skip: withoutBrowser }, async t => {
     t.equal(await row(page, user).count(), 0)
   })
 
-  t.test('the sessions of a user, and the own ones, are those of the last answer', async t => {
+  t.test('the sessions of a user are those of the last answer', async t => {
     const visitor = await visit(t)
     const { page } = visitor
     const { user } = await searchNewUser(fixture, visitor, 2)
