@@ -73,6 +73,8 @@ export class FollowedFile implements AccountChanges {
 
   /** The accounts, read again if the file has changed. `Unavailable` without a valid state, and while the file is removed. */
   async current(): Promise<ReadAccounts> {
+    // A reading that began before this question may be older.
+    await this.#updating
     if ((await this.#state()) !== this.#seen) {
       this.#updating ??= this.#update().finally(() => {
         this.#updating = null
@@ -85,9 +87,7 @@ export class FollowedFile implements AccountChanges {
   }
 
   async refresh(): Promise<void> {
-    const isRead = await this.#poll()
-    // A state that is read together with an earlier question may be older than this one.
-    if (isRead) await this.#poll()
+    await this.#poll()
   }
 
   get highestCost(): number {
@@ -118,16 +118,12 @@ export class FollowedFile implements AccountChanges {
     if (changed !== null && this.#accounts !== null) changed(null)
   }
 
-  /** Whether the accounts were read again. */
-  async #poll(): Promise<boolean> {
-    const before = this.#seen
+  async #poll(): Promise<void> {
     try {
       await this.current()
-      return this.#seen !== before
     } catch (fault) {
       // A login meanwhile is refused; the fault of the file is logged where it is found.
       if (!(fault instanceof Refusal)) throw fault
-      return false
     }
   }
 
