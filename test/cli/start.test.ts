@@ -9,6 +9,7 @@ import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/image.ts'
 import { ROOT } from '../support/root.ts'
+import { withoutNodeWarning } from '../support/strict-parser.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -42,7 +43,8 @@ async function startedAs(t: Test, child: ChildProcess): Promise<Started> {
     child.stdout!.on('data', chunk => {
       output += chunk
       const urls = /^dualgate answers at (\S+), internally at (\S+)\n(?=.*\n)/m.exec(output)
-      if (urls !== null) resolve({ child, public: urls[1]!, internal: urls[2]!, output: () => output })
+      if (urls !== null)
+        resolve({ child, public: urls[1]!, internal: urls[2]!, output: () => withoutNodeWarning(output) })
     })
   })
 }

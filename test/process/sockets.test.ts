@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { listenPrivately } from '../../src/http/server/private-socket.ts'
 import { launch, run } from '../support/command-line.ts'
 import { NPM_START, newcomerFolder, startGateway } from '../support/process.ts'
+import { withoutNodeWarning } from '../support/strict-parser.ts'
 import { childrenOf } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 
@@ -157,7 +158,7 @@ for (const workers of ['1', '2']) {
       // It writes there only when it has started.
       child.stdout!.once('data', () => child.kill())
       const [errors] = await Promise.all([text(child.stderr!), once(child, 'exit')])
-      return { code: child.exitCode, errors }
+      return { code: child.exitCode, errors: withoutNodeWarning(errors) }
     }
     const remedy = 'set another internal.socket (INTERNAL__SOCKET)\n'
     const gateway = await startGateway(folder, environment(socket, 'first'))

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { runCommand } from '../../src/cli/cli.ts'
 import { ROOT } from './root.ts'
+import { withoutNodeWarning } from './strict-parser.ts'
 
 export interface Outcome {
   code: number
@@ -60,5 +61,5 @@ export async function run(
   })
   output.end()
   errors.end()
-  return { code, output: await text(output), errors: await text(errors) }
+  return { code, output: await text(output), errors: withoutNodeWarning(await text(errors)) }
 }

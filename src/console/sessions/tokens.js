@@ -66,18 +66,11 @@ export function openTokens({ base, userId, name, done }) {
         done: changed,
       }),
   })
-  const actions = h(
-    'footer',
-    {},
-    can('disable') && h('button', { type: 'button', onclick: () => confirmDisable(user) }, `${t('disable')}…`),
-    can('end') &&
-      h('button', { type: 'button', class: 'danger', onclick: () => confirmEndAll(user) }, `${t('end_all')}…`),
-  )
   const id = h('p', { class: 'quiet' }, h('code', {}, userId))
   openDialog({
     title: t('sessions_of', { user: name }),
     wide: true,
-    body: [id, state, trouble.element, list, ...(actions.hasChildNodes() ? [actions] : [])],
+    body: [id, state, trouble.element, list, ...actionsOn(user)],
   })
   void load()
 
@@ -110,6 +103,21 @@ export function openTokens({ base, userId, name, done }) {
       trouble.report(problem)
     }
   }
+}
+
+/**
+ * What can be done to a user, as the foot of the dialog.
+ *
+ * @param {User} user
+ */
+function actionsOn(user) {
+  const disable = () => confirmDisable(user)
+  const endAll = () => confirmEndAll(user)
+  const actions = [
+    can('disable') && h('button', { type: 'button', onclick: disable }, `${t('disable')}…`),
+    can('end') && h('button', { type: 'button', class: 'danger', onclick: endAll }, `${t('end_all')}…`),
+  ]
+  return actions.some(Boolean) ? [h('footer', {}, actions)] : []
 }
 
 /**
