@@ -88,7 +88,7 @@ t.test('the page on a slow network', { skip: withoutBrowser }, async t => {
     t.equal(sent, 1)
   })
 
-  t.test('a screen reader hears once what every refresh says, and again after each attempt of its user', async t => {
+  t.test('a screen reader receives once what every refresh says, and again after each attempt of its user', async t => {
     const visitor = await visit(t)
     const { page } = visitor
     await arrive(fixture, visitor, ['sys:session:page'])
