@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { createRecent } from '../base/recent.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
+import { crc32 } from '../workarounds/node-crc32.ts'
 import { SCHEME, withoutScheme } from './bearer.ts'
 
 /*
