@@ -38,10 +38,20 @@ let root = base
 
 /** @param {string} toRoot From the page. */
 export async function loadSettings(toRoot = '..') {
-  settings = await answerOf(new URL('settings.json', document.baseURI), {}, settingsOf)
+  settings = await requestSettings()
   root = new URL(`${toRoot}/`, document.baseURI)
   base = new URL(`${settings.api.slice(1)}/`, root)
 }
+
+/** @returns {Promise<Settings>} */
+const requestSettings = () => answerOf(new URL('settings.json', document.baseURI), {}, settingsOf)
+
+/** Whether the gateway has other settings now than those that the page was opened with. */
+const isOutdated = () =>
+  requestSettings().then(
+    now => JSON.stringify(now) !== JSON.stringify(settings),
+    () => false,
+  )
 
 /**
  * The session that a cookie keeps. Without a session it throws a refusal with 401, and with why the last one has ended where that is known.
@@ -57,7 +67,7 @@ export const sessionInCookie = () => get(new URL(`sign-in/${settings.section}/se
  * @returns {Promise<import('./sign-in/sign-in.js').Step>}
  */
 export const takeStep = name =>
-  post(new URL(`sign-in/${settings.section}/step?${new URLSearchParams({ step: name })}`, root).href)
+  postRepeatable(new URL(`sign-in/${settings.section}/step?${new URLSearchParams({ step: name })}`, root).href)
 
 /**
  * A public route of the page's side.
@@ -81,17 +91,26 @@ export const urlOf = path => new URL(path.slice(1), root).href
  */
 export const serves = route => settings.routes.includes(route)
 
-/** A refusal of the gateway, or `code` 0 if the gateway did not answer. */
+/**
+ * A failure that the page itself finds: nothing has answered, or nothing to a request for a change, which may have been made; or what
+ * has answered is not the gateway that the page was opened with.
+ *
+ * @typedef {'offline' | 'unsure' | 'outdated'} OwnFault
+ */
+
+/** A refusal of the gateway, or a failure with `code` 0 that the page finds. */
 export class CallError extends Error {
   /**
    * @param {number} code
    * @param {string} message
    * @param {any} [data]
+   * @param {OwnFault | null} [own]
    */
-  constructor(code, message, data = null) {
+  constructor(code, message, data = null, own = null) {
     super(message)
     this.code = code
     this.data = data
+    this.own = own
   }
 
   /** Whether the gateway did not answer, or cannot now: the same call may succeed later. */
@@ -140,11 +159,28 @@ function withQuery(path, query) {
 }
 
 /**
+ * Requests what does no harm if it is done twice.
+ *
  * @param {string} path
  * @param {object} [body]
  */
-export const post = (path, body = {}) =>
+export const postRepeatable = (path, body = {}) =>
   call(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+/**
+ * Requests a change. If its answer is lost, it may have been made.
+ *
+ * @param {string} path
+ * @param {object} [body]
+ */
+export async function post(path, body) {
+  try {
+    return await postRepeatable(path, body)
+  } catch (problem) {
+    if (problem instanceof CallError && problem.own === 'offline') throw new CallError(0, '', null, 'unsure')
+    throw problem
+  }
+}
 
 /**
  * @param {string} path
@@ -165,7 +201,11 @@ async function call(path, init, read = envelopeOf) {
     forget()
     notifyEnded(envelope.data?.ended)
   }
-  throw new CallError(Number(envelope.code) || 500, String(envelope.message ?? ''), envelope.data)
+  const code = Number(envelope.code) || 500
+  // Of a route that the gateway no longer serves, an upstream may answer what it likes.
+  const isUnserved = code === 404 || typeof envelope.code !== 'number'
+  if (isUnserved && (await isOutdated())) throw new CallError(code, '', null, 'outdated')
+  throw new CallError(code, String(envelope.message ?? ''), envelope.data)
 }
 
 /**
@@ -174,11 +214,15 @@ async function call(path, init, read = envelopeOf) {
  * @param {(response: Response) => Promise<any>} read
  */
 async function answerOf(url, init, read) {
+  let isAnswered = false
   try {
     const limit = read === fileOf ? DOWNLOAD_TIMEOUT : TIMEOUT
-    return await read(await fetch(url, { ...init, signal: AbortSignal.timeout(limit) }))
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(limit) })
+    isAnswered = true
+    return await read(response)
   } catch {
-    throw new CallError(0, '')
+    const isFromOther = isAnswered && read !== settingsOf && (await isOutdated())
+    throw new CallError(0, '', null, isFromOther ? 'outdated' : 'offline')
   }
 }
 

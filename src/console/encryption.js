@@ -10,6 +10,6 @@ import { CallError, get, publicRoute, settings } from './api.js'
 export async function encrypted(plain) {
   const publicKey = await get(publicRoute(settings.sm2_public_key))
   const { sm2 } = /** @type {any} */ (globalThis)
-  if (sm2 === undefined) throw new CallError(0, '')
+  if (sm2 === undefined) throw new CallError(0, '', null, 'offline')
   return sm2.doEncrypt(plain, publicKey, 1)
 }

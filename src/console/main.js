@@ -1,6 +1,16 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress, onAddress } from './address.js'
-import { CallError, get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
+import {
+  CallError,
+  get,
+  loadSettings,
+  onEnded,
+  postRepeatable,
+  serves,
+  sessionInCookie,
+  settings,
+  urlOf,
+} from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs, onceKept } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
@@ -49,7 +59,8 @@ function signIn(reason) {
     reason,
     title: () => [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
     choices: () => choices(drawAgain),
-    done: () => void enter(),
+    // The page may have been open for long.
+    done: () => void enter(loadSettings),
   })
   const draw = () => {
     document.title = title('sign_in')
@@ -65,17 +76,22 @@ function openSignInPage() {
   onceKept(() => location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to })}`)))
 }
 
-/** Requests the own session, and shows the pages that it has permission for. */
-async function enter() {
+/**
+ * Requests the own session, and shows the pages that it has permission for.
+ *
+ * @param {() => Promise<void>} [prepare] What comes before.
+ */
+async function enter(prepare = async () => {}) {
   showLoading()
   try {
+    await prepare()
     session.owner = await requestOwner()
     route()
   } catch (problem) {
     // An ended session has already led to the sign-in.
     if (session.handle === null) return
     const isRefused = problem instanceof CallError && problem.code === 403
-    open(() => showFault(faultText(problem), enter, isRefused && anotherUser()))
+    open(() => showFault(faultText(problem), () => enter(prepare), isRefused && anotherUser()))
   }
 }
 
@@ -179,9 +195,9 @@ function openSignOut() {
 
 function endSession() {
   const { token, handle, owner } = session
-  if (serves('b/logout')) return post('b/logout')
-  if (serves('b/session/tokens')) return post('b/session/exit-token', { token: handle })
-  return post('sys/session/exit-token', { user_id: owner?.user_id, token: token ?? handle })
+  if (serves('b/logout')) return postRepeatable('b/logout')
+  if (serves('b/session/tokens')) return postRepeatable('b/session/exit-token', { token: handle })
+  return postRepeatable('sys/session/exit-token', { user_id: owner?.user_id, token: token ?? handle })
 }
 
 /**

@@ -1,3 +1,4 @@
+import { CallError } from '../api.js'
 import { h } from '../elements/dom.js'
 import { field, textInput } from '../elements/forms.js'
 import { t } from '../language/language.js'
@@ -17,6 +18,17 @@ export const enrolment = ({ secret, uri, qr }) => [
   // Another scheme would be something else than an app's.
   uri.startsWith('otpauth:') && h('p', { class: 'on-phone' }, h('a', { href: uri }, t('open_app'))),
 ]
+
+/**
+ * What the user can do after the confirmation of a new second factor has failed. The recovery codes are in its answer only.
+ *
+ * @param {unknown} problem
+ * @param {ReturnType<typeof codeField>} code
+ */
+export function notTurnedOn(problem, code) {
+  code.clear()
+  return problem instanceof CallError && problem.own === 'unsure' ? t('unsure_factor') : undefined
+}
 
 /**
  * The field for the code of an app, and where the account has one already, for a recovery code instead. It keeps what was typed when

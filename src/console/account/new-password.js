@@ -63,6 +63,7 @@ export function createNewPassword({ username, current = () => '', isOwn = true }
      * @param {unknown} problem
      */
     failed(problem) {
+      if (isOwn && problem instanceof CallError && problem.own === 'unsure') return t('unsure_password')
       const found = problem instanceof CallError ? problem.data?.faults : undefined
       if (!Array.isArray(found)) return undefined
       refused = { password: input.value, faults: found }

@@ -153,5 +153,6 @@ const openRotate = ({ id, name, paths }, { load, keys }) =>
         if (old?.replaced) note.textContent = t('old_key_valid_until', { time: old.expires_at })
       },
       failed: proof.failed,
+      reload: load,
     }).element
   })

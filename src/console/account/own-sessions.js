@@ -92,6 +92,7 @@ const confirmEnd = ({ token, created_at }, device, changed) =>
     title: t('end_one_title'),
     details: [t('end_own_one_detail', { device, time: created_at })],
     action: t('end'),
+    reload: changed,
     async run() {
       await post('b/session/exit-token', { token })
       notify(t('ended_own_one'))
@@ -105,6 +106,7 @@ const confirmEndOthers = changed =>
     title: t('end_others_title'),
     details: [t('end_others_detail')],
     action: t('end_others'),
+    reload: changed,
     async run() {
       const { ended } = await post('b/session/exit-others')
       notify(t('ended_others', { n: count(ended) }))

@@ -60,6 +60,7 @@ function openChange(username, changed) {
       changed()
     },
     failed: chosen.failed,
+    reload: changed,
   })
   const dialog = openDialog({ title: t('change_password'), body: [form.element] })
 }

@@ -1,11 +1,11 @@
-import { post } from '../api.js'
+import { post, postRepeatable } from '../api.js'
 import { openForms } from '../elements/dialogs.js'
 import { h, notify } from '../elements/dom.js'
 import { actionForm } from '../elements/forms.js'
 import { openShownOnce } from '../elements/shown-once.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
-import { codeField, enrolment } from './enrolment.js'
+import { codeField, enrolment, notTurnedOn } from './enrolment.js'
 import { proofFields } from './proof.js'
 import { recoveryCodes } from './recovery-codes.js'
 
@@ -82,7 +82,7 @@ function openSetUp(account, changed) {
     body: [h('p', {}, t('set_up_detail')), ...proof.body],
     action: t('continue'),
     beside: [forms.cancel],
-    run: async () => scan(await post('b/account/second-factor/setup', await proof.values())),
+    run: async () => scan(await postRepeatable('b/account/second-factor/setup', await proof.values())),
     failed: proof.failed,
   })
   forms.show(ask.element)
@@ -100,7 +100,8 @@ function openSetUp(account, changed) {
         changed()
         openCodes(codes, account)
       },
-      failed: code.clear,
+      failed: problem => notTurnedOn(problem, code),
+      reload: changed,
     })
     forms.show(confirm.element)
   }
@@ -124,6 +125,7 @@ function openNewCodes(account, changed) {
       openCodes(codes, account)
     },
     failed: proof.failed,
+    reload: changed,
   })
   forms.show(ask.element)
 }
@@ -144,6 +146,7 @@ function openRemove(changed) {
       changed()
     },
     failed: proof.failed,
+    reload: changed,
   })
   forms.show(ask.element)
 }

@@ -104,6 +104,7 @@ const confirmResetFactor = (account, side) =>
     title: t('reset_second_factor_title', { user: nameOf(account) }),
     details: [t('reset_second_factor_detail'), ...endOfKeys(side)],
     action: t('reset_second_factor'),
+    reload: side.changed,
     async run() {
       await post(`${side.base}/reset-second-factor`, { id: account.id })
       notify(t('second_factor_was_reset', { user: nameOf(account) }))
@@ -120,6 +121,7 @@ const confirmRemove = (account, side) =>
     title: t('remove_account_title', { user: nameOf(account) }),
     details: [t('remove_account_detail'), ...endOfKeys(side)],
     action: t('remove_account'),
+    reload: side.changed,
     async run() {
       await post(`${side.base}/remove`, { id: account.id })
       notify(t('account_removed', { user: nameOf(account) }))

@@ -45,6 +45,7 @@ export function openAdd(side) {
       notify(t('account_added', { user: name }))
     },
     failed: password.failed,
+    reload: side.changed,
   })
   const dialog = openDialog({ title: t('add_account'), body: [form.element] })
 }

@@ -27,8 +27,7 @@ export function openEdit(account, side) {
       notify(t('saved', { user: nameOf(account) }))
       side.changed()
     },
-    // Behind the dialog, which keeps what was typed, stands then what another administrator has made of the account.
-    failed: () => side.changed(),
+    reload: side.changed,
   })
   const dialog = openDialog({ title: t('edit_title', { user: nameOf(account) }), body: [form.element] })
 }

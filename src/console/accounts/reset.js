@@ -29,6 +29,7 @@ export function openResetPassword(account, side) {
       notify(t('password_was_reset', { user: name }))
     },
     failed: password.failed,
+    reload: side.changed,
   })
   const dialog = openDialog({ title: t('reset_password_title', { user: name }), body: [form.element] })
 }

@@ -97,8 +97,9 @@ export function closeDialogs() {
  * @param {string} [options.busy] Its label while the action runs.
  * @param {Node[]} [options.body]
  * @param {() => Promise<void>} options.run If it throws, the dialog stays open and shows the error.
+ * @param {() => unknown} [options.reload] As that of `actionForm`.
  */
-export function confirm({ title, details, action, busy = action, body = [], run }) {
+export function confirm({ title, details, action, busy = action, body = [], run, reload }) {
   const cancel = cancelButton(() => dialog.close())
   cancel.autofocus = true
   const form = actionForm({
@@ -107,6 +108,7 @@ export function confirm({ title, details, action, busy = action, body = [], run 
     busy,
     look: 'danger',
     beside: [cancel],
+    reload,
     async run() {
       await run()
       dialog.close()

@@ -66,6 +66,8 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  * @property {string | null} [fault] A fault to show from the beginning.
  * @property {() => Promise<void>} run If it throws, the form shows the error.
  * @property {(problem: unknown) => string | undefined | void} [failed] Called before the error is shown. It may return a better text for it.
+ * @property {(() => unknown) | undefined} [reload] Loads again what stands behind the form. It is called after a failure, too: without its answer, an
+ *   action may have been done, and what another user has done in the meantime may be why it was refused.
  */
 
 /**
@@ -73,7 +75,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  *
  * @param {ActionForm} options
  */
-export function actionForm({ title, body, action, busy, look = 'primary', beside = [], run, failed, ...rest }) {
+export function actionForm({ title, body, action, busy, look = 'primary', beside = [], run, failed, reload, ...rest }) {
   const fault = h('p', { class: 'fault', role: 'alert', hidden: (rest.fault ?? null) === null }, rest.fault)
   const submit = h('button', { type: 'submit', class: look, onclick: refuseSecondClick }, action)
   const element = h(
@@ -111,7 +113,9 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
     } catch (problem) {
       const text = failed?.(problem) ?? faultText(problem)
       showFault(text)
-      if (!element.isConnected && !hasEnded(problem)) notify(text)
+      if (hasEnded(problem)) return
+      if (!element.isConnected) notify(text)
+      if (problem instanceof CallError) reload?.()
     } finally {
       setRunning(submit, false)
       submit.textContent = action

@@ -68,6 +68,7 @@ function addForm({ type, detail, all, held, user, send, done }, own, forms) {
       await done()
     },
     failed: proof.failed,
+    reload: done,
   }).element
 }
 

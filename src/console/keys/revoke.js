@@ -25,6 +25,7 @@ export const revokeButton = ({ id, name, hint }, { route, body, details = [], do
         title: t('revoke_title', { name }),
         details: [...details, t('revoke_detail', { hint })],
         action: t('revoke'),
+        reload: done,
         async run() {
           await post(route, body)
           notify(t('revoked', { name }))

@@ -19,6 +19,10 @@ export const en = {
   show_password: 'Show the password',
   password_unmet: 'The new password does not meet every rule.',
   password_changed: 'Your password is changed.',
+  unsure_password:
+    'No answer has arrived. Your password may be changed all the same: use the new one first, and the old one only if it is refused.',
+  unsure_factor:
+    'No answer has arrived. If your next sign-in asks for a code, the second factor is on. Have new recovery codes made under My account then: those of this set-up were not shown.',
   password_changed_ended: 'Your password is changed. Other sessions ended: {n}.',
   met: ' (met)',
   unmet: ' (not met)',
@@ -101,6 +105,9 @@ export const zh = {
   show_password: '显示密码',
   password_unmet: '新密码不符合要求，请查看标红的规则。',
   password_changed: '密码已修改。',
+  unsure_password: '没有收到响应，但密码可能已经修改。请先使用新密码，如果被拒绝，再使用旧密码。',
+  unsure_factor:
+    '没有收到响应。如果下次登录要求输入动态码，则两步验证已启用。此时请在“我的账号”中重新生成恢复码，因为本次的恢复码没有显示。',
   password_changed_ended: '密码已修改，另有 {n} 个会话已下线。',
   met: '（已满足）',
   unmet: '（未满足）',

@@ -47,7 +47,7 @@ export class InputFault extends Error {
 export function faultText(fault) {
   if (fault instanceof InputFault) return t(fault.text)
   if (!(fault instanceof CallError)) throw fault
-  if (fault.code === 0) return t('offline')
+  if (fault.own !== null) return t(fault.own)
   const disabledFor = fault.data?.disable_time
   if (disabledFor > 0) return t('disabled_until', { time: timeIn(disabledFor) })
   return fault.message === '' ? t('failed') : translated(fault.message)

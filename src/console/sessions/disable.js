@@ -27,6 +27,7 @@ export function confirmDisable({ base, userId, name, done }) {
     title: t('disable_title', { user: name }),
     details: [t('disable_detail'), ...(isOwner(base, userId) ? [t('disable_own_detail')] : [])],
     action: t('disable'),
+    reload: done,
     body: [
       h('div', { class: 'field' }, h('label', { for: 'disable-time' }, t('disable_for')), time),
       ...(can('end') ? [h('label', { class: 'choice' }, alsoEnd, t('disable_and_end'))] : []),

@@ -31,6 +31,7 @@ export function confirmEndAll({ base, userId, name, done }) {
     title: t('end_all_title', { user: name }),
     details: [t('end_all_detail'), ...(isOwner(base, userId) ? [t('end_own_detail')] : [])],
     action: t('end_all'),
+    reload: done,
     async run() {
       await post(`${base}/exit`, { user_id: userId })
       notify(t('ended_all', { user: name }))
@@ -192,6 +193,7 @@ function confirmEnd(token, { base, userId, name, done }) {
     title: t('end_one_title'),
     details: [t('end_one_detail', { user: name }), ...(isOwnToken(token) ? [t('end_own_detail')] : [])],
     action: t('end'),
+    reload: done,
     async run() {
       await post(`${base}/exit-token`, { user_id: userId, token })
       notify(t('ended_one', { user: name }))

@@ -56,7 +56,7 @@ export async function provedWork() {
   try {
     const captcha_value = await new Promise((resolve, reject) => {
       worker.addEventListener('message', ({ data }) => resolve(data))
-      worker.addEventListener('error', () => reject(new CallError(0, '')))
+      worker.addEventListener('error', () => reject(new CallError(0, '', null, 'offline')))
       worker.postMessage({ challenge, difficulty })
     })
     return { captcha_id, captcha_value }

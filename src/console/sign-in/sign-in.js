@@ -1,4 +1,4 @@
-import { CallError, post, publicRoute, sessionInCookie, settings } from '../api.js'
+import { CallError, postRepeatable, publicRoute, sessionInCookie, settings } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { focusFirst } from '../elements/forms.js'
 import { TEXTS } from '../language/texts.js'
@@ -10,7 +10,8 @@ import { codesStep, STEPS } from './steps.js'
  * @property {string} ticket
  * @property {string} username Empty if a provider has proven the user.
  * @property {string} password What was typed at the sign-in.
- * @property {(route: string, body: object) => Promise<void>} send Sends the answer of the step, and shows what comes next.
+ * @property {(route: string, body: object, by?: typeof postRepeatable) => Promise<void>} send Sends the answer of the step, and
+ *   shows what comes next. `by`: how it is sent.
  * @property {() => void} restart
  */
 
@@ -86,14 +87,13 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
   }
 
   /** Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it. */
-  async function send(/** @type {string} */ route, /** @type {object} */ body) {
+  async function send(/** @type {string} */ route, /** @type {object} */ body, by = postRepeatable) {
     await waiting.stopWhile(async () => {
-      const answer = await answerOf(publicRoute(route), settings.keeps_cookie ? { ...body, session: 'cookie' } : body)
+      const answer = await answerOf(by(publicRoute(route), kept(body)))
       clearTimeout(timer)
       const next = () => (answer.ticket === undefined ? finish(answer) : open(drawStep(answer)))
-      const { recovery_codes: codes } = answer
-      if (codes === undefined) return next()
-      open(() => codesStep(codes, typed.username, next))
+      if (answer.recovery_codes === undefined) return next()
+      open(() => codesStep(answer.recovery_codes, typed.username, next))
       waiting.stop()
     })
   }
@@ -110,11 +110,26 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
 
   /** @param {Step} step */
   function drawStep({ ticket, required, expires_in }) {
+    const step = stepNamed(required)
     timer = window.setTimeout(() => restart('step_expired'), expires_in * 1000)
-    return STEPS[required]({ ticket, ...typed, send, restart: () => restart(null) })
+    return step({ ticket, ...typed, send, restart: () => restart(null) })
   }
 
   return { draw, leave: () => clearTimeout(timer), lookAgain: waiting.lookAgain }
+}
+
+/**
+ * What a login sends, with how its session is kept.
+ *
+ * @param {object} body
+ */
+const kept = body => (settings.keeps_cookie ? { ...body, session: 'cookie' } : body)
+
+/** @param {Step['required']} name */
+function stepNamed(name) {
+  // A gateway that has been updated since may require what this page does not know.
+  if (!Object.hasOwn(STEPS, name)) throw new CallError(404, '', null, 'outdated')
+  return STEPS[name]
 }
 
 /**
@@ -189,12 +204,11 @@ export async function resume(wrongCodes) {
 /**
  * What the gateway answers to a step of a login: the token, or what the next step needs.
  *
- * @param {string} path
- * @param {object} body
+ * @param {Promise<any>} request
  */
-async function answerOf(path, body) {
+async function answerOf(request) {
   try {
-    return await post(path, body)
+    return await request
   } catch (problem) {
     if (problem instanceof CallError && typeof problem.data?.ticket === 'string') return problem.data
     throw problem

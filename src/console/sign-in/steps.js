@@ -1,7 +1,7 @@
-import { codeField, enrolment } from '../account/enrolment.js'
+import { codeField, enrolment, notTurnedOn } from '../account/enrolment.js'
 import { createNewPassword } from '../account/new-password.js'
 import { recoveryCodes } from '../account/recovery-codes.js'
-import { CallError, post, publicRoute } from '../api.js'
+import { CallError, post, postRepeatable, publicRoute } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { actionForm, focusFirst } from '../elements/forms.js'
 import { retryButton } from '../elements/whole-page.js'
@@ -43,7 +43,7 @@ const password = ({ ticket, username, password: current, send, restart }) => {
       body: [h('p', { class: 'quiet' }, t('step_password_detail')), ...chosen.draw()],
       action: t('continue'),
       beside: [backButton(restart)],
-      run: async () => send('login/password', { ticket, new_password: await encrypted(chosen.value()) }),
+      run: async () => send('login/password', { ticket, new_password: await encrypted(chosen.value()) }, post),
       failed: chosen.failed,
     }).element
 }
@@ -51,7 +51,7 @@ const password = ({ ticket, username, password: current, send, restart }) => {
 /** @param {Progress} progress */
 const secondFactorSetup = ({ ticket, send, restart }) => {
   /** @type {() => Promise<import('../account/enrolment.js').NewFactor>} */
-  const create = () => post(publicRoute('login/second-factor/setup'), { ticket })
+  const create = () => postRepeatable(publicRoute('login/second-factor/setup'), { ticket })
   let created = create()
   const code = codeField('code')
 
@@ -62,8 +62,8 @@ const secondFactorSetup = ({ ticket, send, restart }) => {
       body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.draw()],
       action: t('continue'),
       beside: [backButton(restart)],
-      run: () => send('login/second-factor', { ticket, code: code.value() }),
-      failed: code.clear,
+      run: () => send('login/second-factor', { ticket, code: code.value() }, post),
+      failed: problem => notTurnedOn(problem, code),
     }).element
 
   return () => {

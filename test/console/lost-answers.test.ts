@@ -1,0 +1,225 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
+import { withoutBrowser } from '../support/browser.ts'
+import { arrive, comeBack, confirm, fillIn, openPage, sendSignIn, signIn, solve } from '../support/console.ts'
+import { someone } from '../support/gateway-fixture.ts'
+import { find, OWN_PASSWORD, openAccounts, openAnd, PASSWORD, shownSecret } from './accounts-fixture.ts'
+import { textOf } from './texts.ts'
+
+/* What the page says where the answer to a change is lost: the change may have been made. */
+
+/** Loses the next answer to a call, once the gateway has given it. */
+const loseAnswer = (page: Page, url: string): Promise<unknown> =>
+  page.route(
+    url,
+    async route => {
+      await route.fetch()
+      await route.abort()
+    },
+    { times: 1 },
+  )
+
+const fault = (page: Page, name: Parameters<typeof textOf>[1]) =>
+  page.locator('.fault', { hasText: textOf('en', name) })
+
+t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => {
+  const { visit, fixture, add, fillNextCode } = await openAccounts(t, { config: { session_administration: true } })
+  const signInAs = async (t: Test, username: string, password: string) => {
+    const visitor = await visit(t)
+    await signIn(fixture, visitor, username, password)
+    return visitor.page
+  }
+  const openOwn = async (t: Test) => {
+    const { username } = await add()
+    const page = await signInAs(t, username, PASSWORD)
+    await openPage(page, 'account')
+    return { page, username }
+  }
+
+  t.test('an account that was added stands behind its dialog', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    const username = someone()
+    await page.fill('#keyword', username)
+    await page.locator('.empty').waitFor()
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', username)
+    await loseAnswer(page, '**/sys/account/add')
+    await confirm(page)
+    await fault(page, 'unsure').waitFor()
+    await page.locator('.account-list tbody tr', { hasText: username }).waitFor()
+    t.equal(await page.inputValue('#account-username'), username, 'what was typed stays')
+  })
+
+  t.test('an account that another administrator has removed leaves the list', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add()
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    await find(page, account)
+    await openAnd(page, 'Remove account')
+    await fixture.post('/api/v1/sys/account/remove', { id: account.id }, await fixture.signIn())
+    await confirm(page)
+    await page.locator('.account-list .empty').waitFor()
+    t.match(await page.locator('dialog .fault').textContent(), 'No such account')
+  })
+
+  t.test('a key that was made stands behind its dialog', async t => {
+    const { page } = await openOwn(t)
+    await page.click('[data-key=add-key]')
+    await page.fill('#key-name', 'nightly')
+    await page.fill('#current-password', PASSWORD)
+    await loseAnswer(page, '**/b/account/keys/add')
+    await confirm(page)
+    await fault(page, 'unsure').waitFor()
+    await page.locator('.own-keys tbody tr', { hasText: 'nightly' }).waitFor()
+    t.equal(await page.locator('.own-keys tbody tr').count(), 1)
+  })
+
+  t.test('a key that was revoked leaves the list', async t => {
+    const { page, username } = await openOwn(t)
+    await page.click('[data-key=add-key]')
+    await page.fill('#key-name', username)
+    await page.fill('#current-password', PASSWORD)
+    await confirm(page)
+    await page.check('dialog #is-kept')
+    await confirm(page)
+    await page.locator('.own-keys tbody .danger').click()
+    await loseAnswer(page, '**/b/account/keys/revoke')
+    await confirm(page)
+    await fault(page, 'unsure').waitFor()
+    await page.locator('.own-keys .empty').waitFor()
+  })
+
+  t.test('who changes a password reads that the new one may be valid', async t => {
+    const { page, username } = await openOwn(t)
+    await page.click('[data-key=change-password]')
+    await page.fill('#current-password', PASSWORD)
+    await page.fill('#new-password', OWN_PASSWORD)
+    await page.fill('#repeated', OWN_PASSWORD)
+    await loseAnswer(page, '**/b/account/password')
+    await confirm(page)
+    await fault(page, 'unsure_password').waitFor()
+    await signInAs(t, username, OWN_PASSWORD)
+  })
+
+  t.test('who turns a second factor on reads how to come by recovery codes, and sees that it is on', async t => {
+    const { page } = await openOwn(t)
+    await page.click('[data-key=set-up]')
+    await page.fill('#current-password', PASSWORD)
+    await confirm(page)
+    const secret = await shownSecret(page)
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await loseAnswer(page, '**/b/account/second-factor/confirm')
+    await confirm(page)
+    await fault(page, 'unsure_factor').waitFor()
+    await page.locator('[data-key=new-codes]').waitFor()
+    await page.keyboard.press('Escape')
+    await page.click('[data-key=new-codes]')
+    await page.fill('#current-password', PASSWORD)
+    await fillNextCode(page, secret)
+    await confirm(page)
+    await page.locator('.codes li').first().waitFor()
+  })
+
+  t.test('the same, in the steps of a sign-in', async t => {
+    const { page } = await visit(t)
+    const { username } = await add({ roles: ['guarded'], must_change_password: true })
+    await sendSignIn(fixture, page, username, PASSWORD)
+    const secret = await shownSecret(page)
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await loseAnswer(page, '**/login/second-factor')
+    await page.click('button[type=submit]')
+    await fault(page, 'unsure_factor').waitFor()
+    await sendSignIn(fixture, page, username, PASSWORD)
+    await fillNextCode(page, secret)
+    await page.click('button[type=submit]')
+    await page.fill('#new-password', OWN_PASSWORD)
+    await page.fill('#repeated', OWN_PASSWORD)
+    await loseAnswer(page, '**/login/password')
+    await page.click('button[type=submit]')
+    await fault(page, 'unsure_password').waitFor()
+    await sendSignIn(fixture, page, username, OWN_PASSWORD)
+    await fillNextCode(page, secret)
+    await page.click('button[type=submit]')
+    await page.waitForSelector('.chrome')
+  })
+})
+
+const NOT_FOUND = {
+  status: 404,
+  json: { code: 404, message: 'Not found', data: null, success: false, trace_id: '' },
+}
+
+/** From now on the page is one of a gateway with other settings, which does not serve `calls`. */
+async function changeGateway(page: Page, calls: RegExp): Promise<void> {
+  await page.route('**/settings.json', async route => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), timezone: 'UTC+09:00' } })
+  })
+  await page.route(calls, route => route.fulfill(NOT_FOUND))
+}
+
+t.test('the page of a gateway that has other settings by now', { skip: withoutBrowser }, async t => {
+  const { visit, fixture, add } = await openAccounts(t, { config: { session_administration: true } })
+
+  t.test('says so where a route is no longer served', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
+    await changeGateway(page, /\/sys\/session\//)
+    await comeBack(page)
+    await page.locator('.trouble', { hasText: textOf('en', 'outdated') }).waitFor()
+  })
+
+  t.test('says what the gateway says of a route that is not there with the same settings', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
+    await page.route(/\/sys\/session\//, route => route.fulfill(NOT_FOUND))
+    await comeBack(page)
+    await page.locator('.trouble', { hasText: NOT_FOUND.json.message }).waitFor()
+  })
+
+  t.test('says so where a sign-in needs a step that the page does not know', async t => {
+    const { page } = await visit(t)
+    const { username } = await add({ must_change_password: true })
+    await page.route('**/public/b/login', async route => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      await route.fulfill({ response, json: { ...answer, data: { ...answer.data, required: 'passkey' } } })
+    })
+    await sendSignIn(fixture, page, username, PASSWORD)
+    await fault(page, 'outdated').waitFor()
+  })
+
+  t.test('has those of the gateway after the next sign-in', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { username } = await add()
+    await page.goto(`${fixture.url}/console/`)
+    await page.waitForSelector('#username')
+    await page.route('**/settings.json', async route => {
+      const response = await route.fetch()
+      await route.fulfill({
+        response,
+        json: {
+          ...(await response.json()),
+          keys: { BUSINESS: null, CONSUMER: null },
+          routes: ['b/account', 'b/logout'],
+        },
+      })
+    })
+    await solve(fixture, page, () => page.locator('.captcha').click())
+    await fillIn(page, username, PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.panel')
+    t.equal(await page.locator('.own-keys').count(), 0)
+  })
+})
