@@ -98,7 +98,7 @@ export const serves = route => settings.routes.includes(route)
  * @typedef {'offline' | 'unsure' | 'outdated'} OwnFault
  */
 
-/** A refusal of the gateway, or a failure with `code` 0 that the page finds. */
+/** A refusal of the gateway, or a failure that the page finds itself; `code` is 0 where no envelope has arrived. */
 export class CallError extends Error {
   /**
    * @param {number} code
