@@ -155,34 +155,35 @@ const NOT_FOUND = {
   json: { code: 404, message: 'Not found', data: null, success: false, trace_id: '' },
 }
 
-/** From now on the page is one of a gateway with other settings, which does not serve `calls`. */
-async function changeGateway(page: Page, calls: RegExp): Promise<void> {
-  await page.route('**/settings.json', async route => {
+/** From now on the page is one of a gateway with other settings. */
+const changeSettings = (page: Page, change: object): Promise<unknown> =>
+  page.route('**/settings.json', async route => {
     const response = await route.fetch()
-    await route.fulfill({ response, json: { ...(await response.json()), timezone: 'UTC+09:00' } })
+    await route.fulfill({ response, json: { ...(await response.json()), ...change } })
   })
-  await page.route(calls, route => route.fulfill(NOT_FOUND))
-}
 
 t.test('the page of a gateway that has other settings by now', { skip: withoutBrowser }, async t => {
   const { visit, fixture, add } = await openAccounts(t, { config: { session_administration: true } })
 
-  t.test('says so where a route is no longer served', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
-    await arrive(fixture, visitor, ['sys:session:page'])
-    await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
-    await changeGateway(page, /\/sys\/session\//)
-    await comeBack(page)
-    await page.locator('.trouble', { hasText: textOf('en', 'outdated') }).waitFor()
-  })
-
-  t.test('says what the gateway says of a route that is not there with the same settings', async t => {
+  /** The page of sessions, as it is before its calls are served no longer. */
+  async function openSessions(t: Test): Promise<Page> {
     const visitor = await visit(t)
     const { page } = visitor
     await arrive(fixture, visitor, ['sys:session:page'])
     await page.locator('.refresh', { hasText: /^Updated / }).waitFor()
     await page.route(/\/sys\/session\//, route => route.fulfill(NOT_FOUND))
+    return page
+  }
+
+  t.test('says so where a route is no longer served', async t => {
+    const page = await openSessions(t)
+    await changeSettings(page, { timezone: 'UTC+09:00' })
+    await comeBack(page)
+    await page.locator('.trouble', { hasText: textOf('en', 'outdated') }).waitFor()
+  })
+
+  t.test('says what the gateway says of a route that is not there with the same settings', async t => {
+    const page = await openSessions(t)
     await comeBack(page)
     await page.locator('.trouble', { hasText: NOT_FOUND.json.message }).waitFor()
   })
@@ -200,22 +201,11 @@ t.test('the page of a gateway that has other settings by now', { skip: withoutBr
   })
 
   t.test('has those of the gateway after the next sign-in', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
+    const { page } = await visit(t)
     const { username } = await add()
     await page.goto(`${fixture.url}/console/`)
     await page.waitForSelector('#username')
-    await page.route('**/settings.json', async route => {
-      const response = await route.fetch()
-      await route.fulfill({
-        response,
-        json: {
-          ...(await response.json()),
-          keys: { BUSINESS: null, CONSUMER: null },
-          routes: ['b/account', 'b/logout'],
-        },
-      })
-    })
+    await changeSettings(page, { keys: { BUSINESS: null, CONSUMER: null }, routes: ['b/account', 'b/logout'] })
     await solve(fixture, page, () => page.locator('.captcha').click())
     await fillIn(page, username, PASSWORD)
     await page.keyboard.press('Enter')

@@ -87,7 +87,12 @@ export class FollowedFile implements AccountChanges {
   }
 
   async refresh(): Promise<void> {
-    await this.#poll()
+    try {
+      await this.current()
+    } catch (fault) {
+      // A login meanwhile is refused; the fault of the file is logged where it is found.
+      if (!(fault instanceof Refusal)) throw fault
+    }
   }
 
   get highestCost(): number {
@@ -114,17 +119,8 @@ export class FollowedFile implements AccountChanges {
   follow(changed: ChangedAccounts | null): void {
     this.#changed = changed
     if (this.#timer !== null) clearInterval(this.#timer)
-    this.#timer = changed === null ? null : setInterval(() => void this.#poll(), POLL).unref()
+    this.#timer = changed === null ? null : setInterval(() => void this.refresh(), POLL).unref()
     if (changed !== null && this.#accounts !== null) changed(null)
-  }
-
-  async #poll(): Promise<void> {
-    try {
-      await this.current()
-    } catch (fault) {
-      // A login meanwhile is refused; the fault of the file is logged where it is found.
-      if (!(fault instanceof Refusal)) throw fault
-    }
   }
 
   async #state(): Promise<string> {

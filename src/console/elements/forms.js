@@ -66,8 +66,8 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  * @property {string | null} [fault] A fault to show from the beginning.
  * @property {() => Promise<void>} run If it throws, the form shows the error.
  * @property {(problem: unknown) => string | undefined | void} [failed] Called before the error is shown. It may return a better text for it.
- * @property {(() => unknown) | undefined} [reload] Loads again what stands behind the form. It is called after a failure, too: without its answer, an
- *   action may have been done, and what another user has done in the meantime may be why it was refused.
+ * @property {(() => unknown) | undefined} [reload] Called after a failure, to load again what stands behind the form: an action whose
+ *   answer is lost may have been done, and what another user has done in the meantime may be why one was refused.
  */
 
 /**
