@@ -139,6 +139,7 @@ const openRotate = ({ id, name, paths }, { load, keys }) =>
   openProven(t('rotate_title', { name }), (account, forms) => {
     const time = duration(settings.keys.BUSINESS?.overlap_seconds ?? 0)
     const proof = proofFields(account.second_factor === true)
+    const note = h('p', { class: 'advice', 'data-key': 'old-key' }, t('old_key_valid_for', { time }))
     return actionForm({
       body: [h('p', {}, t('rotate_detail', { time })), ...proof.body],
       action: t('rotate'),
@@ -146,13 +147,13 @@ const openRotate = ({ id, name, paths }, { load, keys }) =>
       async run() {
         const made = await post('b/account/keys/rotate', { id, ...(await proof.values()) })
         forms.close()
-        const note = h('p', { class: 'advice', 'data-key': 'old-key' }, t('old_key_valid_for', { time }))
         openNewKey({ title: name, made, user: nameOf(account), paths, note })
+      },
+      failed: proof.failed,
+      async reload() {
         await load()
         const old = keys()?.find(one => one.id === id)
         if (old?.replaced) note.textContent = t('old_key_valid_until', { time: old.expires_at })
       },
-      failed: proof.failed,
-      reload: load,
     }).element
   })

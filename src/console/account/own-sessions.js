@@ -96,7 +96,6 @@ const confirmEnd = ({ token, created_at }, device, changed) =>
     async run() {
       await post('b/session/exit-token', { token })
       notify(t('ended_own_one'))
-      await changed()
     },
   })
 
@@ -110,6 +109,5 @@ const confirmEndOthers = changed =>
     async run() {
       const { ended } = await post('b/session/exit-others')
       notify(t('ended_others', { n: count(ended) }))
-      await changed()
     },
   })

@@ -57,7 +57,6 @@ function openChange(username, changed) {
       })
       dialog.close()
       notify(ended === 0 ? t('password_changed') : t('password_changed_ended', { n: count(ended) }))
-      changed()
     },
     failed: chosen.failed,
     reload: changed,

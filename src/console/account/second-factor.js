@@ -97,7 +97,6 @@ function openSetUp(account, changed) {
       async run() {
         const { recovery_codes: codes } = await post('b/account/second-factor/confirm', { code: code.value() })
         forms.close()
-        changed()
         openCodes(codes, account)
       },
       failed: problem => notTurnedOn(problem, code),
@@ -121,7 +120,6 @@ function openNewCodes(account, changed) {
     async run() {
       const { recovery_codes: codes } = await post('b/account/second-factor/recovery-codes', await proof.values())
       forms.close()
-      changed()
       openCodes(codes, account)
     },
     failed: proof.failed,
@@ -143,7 +141,6 @@ function openRemove(changed) {
       await post('b/account/second-factor/remove', await proof.values())
       forms.close()
       notify(t('removed'))
-      changed()
     },
     failed: proof.failed,
     reload: changed,

@@ -108,7 +108,6 @@ const confirmResetFactor = (account, side) =>
     async run() {
       await post(`${side.base}/reset-second-factor`, { id: account.id })
       notify(t('second_factor_was_reset', { user: nameOf(account) }))
-      side.changed()
     },
   })
 
@@ -125,6 +124,5 @@ const confirmRemove = (account, side) =>
     async run() {
       await post(`${side.base}/remove`, { id: account.id })
       notify(t('account_removed', { user: nameOf(account) }))
-      side.changed()
     },
   })

@@ -40,7 +40,6 @@ export function openAdd(side) {
         ...(isService.checked ? { service: true } : await password.values()),
       })
       dialog.close()
-      side.changed()
       if (created !== undefined) showPassword(name, created)
       notify(t('account_added', { user: name }))
     },

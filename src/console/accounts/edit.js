@@ -25,7 +25,6 @@ export function openEdit(account, side) {
       if (changes.length > 0) await post(`${side.base}/edit`, { id, revision, ...Object.fromEntries(changes) })
       dialog.close()
       notify(t('saved', { user: nameOf(account) }))
-      side.changed()
     },
     reload: side.changed,
   })

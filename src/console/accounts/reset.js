@@ -24,7 +24,6 @@ export function openResetPassword(account, side) {
         ...(await password.values()),
       })
       dialog.close()
-      side.changed()
       if (created !== undefined) showPassword(name, created)
       notify(t('password_was_reset', { user: name }))
     },

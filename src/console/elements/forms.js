@@ -66,8 +66,9 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  * @property {string | null} [fault] A fault to show from the beginning.
  * @property {() => Promise<void>} run If it throws, the form shows the error.
  * @property {(problem: unknown) => string | undefined | void} [failed] Called before the error is shown. It may return a better text for it.
- * @property {(() => unknown) | undefined} [reload] Called after a failure, to load again what stands behind the form: an action whose
- *   answer is lost may have been done, and what another user has done in the meantime may be why one was refused.
+ * @property {(() => unknown) | undefined} [reload] Loads again what stands behind the form, when the action has ended. Also after a
+ *   failure: an action whose answer is lost may have been done, and what another user has done in the meantime may be why one
+ *   was refused.
  */
 
 /**
@@ -110,6 +111,7 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
     try {
       await run()
       fault.hidden = true
+      await reload?.()
     } catch (problem) {
       const text = failed?.(problem) ?? faultText(problem)
       showFault(text)

@@ -65,7 +65,6 @@ function addForm({ type, detail, all, held, user, send, done }, own, forms) {
       const made = await send({ ...values, ...(await proof.values()) })
       forms.close()
       openNewKey({ title: values.name, made, user: user(own), paths: values.paths ?? null })
-      await done()
     },
     failed: proof.failed,
     reload: done,

@@ -29,7 +29,6 @@ export const revokeButton = ({ id, name, hint }, { route, body, details = [], do
         async run() {
           await post(route, body)
           notify(t('revoked', { name }))
-          await done()
         },
       }),
   })

@@ -37,7 +37,6 @@ export function confirmDisable({ base, userId, name, done }) {
       await post(`${base}/disable`, { user_id: userId, seconds })
       if (can('end') && alsoEnd.checked) await post(`${base}/exit`, { user_id: userId })
       notify(t('disabled_done', { user: name, time: duration(seconds) }))
-      done()
     },
   })
 }

@@ -35,7 +35,6 @@ export function confirmEndAll({ base, userId, name, done }) {
     async run() {
       await post(`${base}/exit`, { user_id: userId })
       notify(t('ended_all', { user: name }))
-      done()
     },
   })
 }
@@ -197,7 +196,6 @@ function confirmEnd(token, { base, userId, name, done }) {
     async run() {
       await post(`${base}/exit-token`, { user_id: userId, token })
       notify(t('ended_one', { user: name }))
-      done()
     },
   })
 }
