@@ -36,9 +36,11 @@ function upgrade(
   headers: Record<string, string>,
 ): Promise<number | undefined> {
   const ask = url.startsWith('https:') ? requestSecurely : request
-  const further = { connection: 'Upgrade, HTTP2-Settings', upgrade: upgrades, 'http2-settings': 'AAMAAABkAAQAAP__' }
   return new Promise((resolve, reject) => {
-    const asked = ask(url, { headers: { ...headers, ...further }, rejectUnauthorized: false, agent: false })
+    const asked = ask(url, { headers, rejectUnauthorized: false, agent: false })
+    asked.setHeader('connection', 'Upgrade, HTTP2-Settings')
+    asked.setHeader('upgrade', upgrades)
+    asked.setHeader('http2-settings', 'AAMAAABkAAQAAP__')
     asked.on('response', response => resolve(response.resume().statusCode))
     asked.on('upgrade', (_answer, socket: Socket) => {
       t.teardown(() => socket.destroy())
