@@ -38,7 +38,8 @@ function upgrade(
   const ask = url.startsWith('https:') ? requestSecurely : request
   return new Promise((resolve, reject) => {
     const asked = ask(url, { headers, rejectUnauthorized: false, agent: false })
-    asked.setHeader('connection', 'Upgrade, HTTP2-Settings')
+    // Without the name of the other header: some proxies pass on what it does not name.
+    asked.setHeader('connection', 'Upgrade')
     asked.setHeader('upgrade', upgrades)
     asked.setHeader('http2-settings', 'AAMAAABkAAQAAP__')
     asked.on('response', response => resolve(response.resume().statusCode))
