@@ -35,14 +35,23 @@ const OVERRIDING = new Set([
   'x-rewrite-url',
 ])
 
+/**
+ * Headers that name the path at which a backend is mounted: gunicorn, Daphne, Pyramid and some applications serve the rest of the
+ * path, as if the client had requested that. Proxies set them, and so may the settings of an upstream.
+ */
+const MOUNTING = new Set(['script-name', 'x-script-name', 'daphne-root-path', 'x-vhm-root'])
+
 /** Whether a server that folds spellings reads a name as one of these. */
-export const isOverriding = (name: string): boolean => OVERRIDING.has(reservedForm(name))
+export function isOverriding(name: string): boolean {
+  const reserved = reservedForm(name)
+  return OVERRIDING.has(reserved) || MOUNTING.has(reserved)
+}
 
 /** Their spellings, for the same proxies. */
-export const OVERRIDING_SPELLINGS: readonly string[] = [...OVERRIDING].flatMap(spellingsOf)
+export const OVERRIDING_SPELLINGS: readonly string[] = [...OVERRIDING, ...MOUNTING].flatMap(spellingsOf)
 
 /** Headers that a client must not send to an upstream: another method, another path, its own address. */
-const FORGEABLE = new Set([...OVERRIDING, 'forwarded', 'x-real-ip', 'x-request-id', 'trace-id'])
+const FORGEABLE = new Set([...OVERRIDING, ...MOUNTING, 'forwarded', 'x-real-ip', 'x-request-id', 'trace-id'])
 const FORGEABLE_PREFIXES = ['x-forwarded-', 'x-accel-']
 
 /** Fields of the message itself; `Connection` cannot make them hop-by-hop (RFC 9110 7.6.1). */
@@ -105,7 +114,8 @@ const FIXED = new Set(['host', 'content-length', 'expect', 'trailer', 'x-request
 
 /** Whether the settings of an upstream cannot edit a header of its requests. */
 export const isFixedInRequests = (name: string): boolean =>
-  isDroppedFromRequests(name) || isFixed(reservedForm(name)) || reservedForm(name) === 'via'
+  !MOUNTING.has(reservedForm(name)) &&
+  (isDroppedFromRequests(name) || isFixed(reservedForm(name)) || reservedForm(name) === 'via')
 
 /** Whether the settings of an upstream cannot edit a header of its responses. */
 export const isFixedInResponses = (name: string): boolean =>

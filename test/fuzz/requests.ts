@@ -190,6 +190,7 @@ export const RESERVED = [
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
   ...['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-user'],
   ...['x-real-ip', 'x-original-url', 'x-rewrite-url', 'x-accel-redirect'],
+  ...['script-name', 'x-script-name', 'daphne-root-path', 'x-vhm-root'],
   ...['keep-alive', 'te', 'trailer', 'upgrade', 'http2-settings', 'proxy-connection', 'proxy-authorization'],
 ]
 

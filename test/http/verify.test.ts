@@ -103,6 +103,10 @@ withEveryStore(t, async (t, fixture) => {
       'X-HTTP-Method-Override',
       'X-HTTP-Method',
       'X-Method-Override',
+      'SCRIPT_NAME',
+      'X-Script-Name',
+      'Daphne-Root-Path',
+      'X-Vhm-Root',
     ])
       t.ok(OVERRIDING_SPELLINGS.includes(name.toLowerCase()), name)
     for (const name of OVERRIDING_SPELLINGS) t.equal(await ask(name), 403, name)

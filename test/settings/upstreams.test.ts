@@ -21,6 +21,10 @@ const ACCEPTED: [rest: string, settings: object][] = [
       response_headers: { set: {}, remove: ['Server'] },
     },
   ],
+  [
+    `${TWO}, request_headers: { set: { X-Script-Name: /wiki } }`,
+    { request_headers: { set: { 'X-Script-Name': '/wiki' }, remove: [] } },
+  ],
   [`${TWO}, maintenance: {}`, { maintenance: { retry_after: 600_000, allow: [] } }],
   [`${TWO}, maintenance: off`, { maintenance: 'off' }],
   ['target: "http://orders.internal:80", resolve: 30s', { resolve: 30_000 }],
@@ -75,12 +79,19 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     `${TWO}, request_headers: { set: { X-Env: a }, remove: [x_env] }`,
     /remove\[0\]: is there twice, perhaps in another/,
   ],
-  ...['Cookie', 'authorization', 'X-Login-Id', 'x_login_type', 'X-Forwarded-For', 'Host', 'Content-Length'].map(
-    (name): [string, RegExp] => [
-      `${TWO}, identity: { headers: { ${name}: username } }`,
-      new RegExp(`identity\\.headers\\.${name}: cannot carry the identity`),
-    ],
-  ),
+  ...[
+    'Cookie',
+    'authorization',
+    'X-Login-Id',
+    'x_login_type',
+    'X-Forwarded-For',
+    'X-Script-Name',
+    'Host',
+    'Content-Length',
+  ].map((name): [string, RegExp] => [
+    `${TWO}, identity: { headers: { ${name}: username } }`,
+    new RegExp(`identity\\.headers\\.${name}: cannot carry the identity`),
+  ]),
   [`${TWO}, identity: { headers: { "X User": id } }`, /identity\.headers\.X User: is not the name of a header/],
   [
     `${TWO}, identity: { headers: { X-User: mail } }`,

@@ -1,4 +1,4 @@
-import { isFixedInRequests, reservedForm } from '../../base/header-names.ts'
+import { isDroppedFromRequests, isFixedInRequests, reservedForm } from '../../base/header-names.ts'
 import type { KeyPath, Report } from '../notation/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { isHeaderName } from './header-edits.ts'
@@ -7,7 +7,8 @@ import { isHeaderName } from './header-edits.ts'
 const DECIDED = new Set(['authorization', 'cookie', 'content-type', 'content-encoding'])
 
 /** Whether the gateway, the connection or the request itself decides a header, so that it can carry nothing else. */
-export const isDecided = (name: string): boolean => isFixedInRequests(name) || DECIDED.has(reservedForm(name))
+export const isDecided = (name: string): boolean =>
+  isDroppedFromRequests(name) || isFixedInRequests(name) || DECIDED.has(reservedForm(name))
 
 /** Headers of proxies that are about the user. Clients cannot send them, and software reads the user from them. */
 const OF_USERS = new Set([
