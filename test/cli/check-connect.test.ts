@@ -89,6 +89,16 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
   redis.resume()
 })
 
+t.test('check --connect reports a Redis that lets its user read alone', { skip: withoutRedisServer }, async t => {
+  const redis = await startRedis()
+  t.teardown(() => redis.stop())
+  for (const lacking of ['-@write', '-@scripting']) {
+    await redis.cli('ACL', 'SETUSER', 'gateway', 'reset', 'on', '>a-password', '~svc:auth:*', '+@all', lacking)
+    const { code, lines } = await connect(t, redisAt(`redis://gateway:a-password@127.0.0.1:${redis.port}`))
+    t.match([code, lines[0]], [1, /^NOT REACHED store .*NOPERM for .*command.*allow it in the ACL$/], lacking)
+  }
+})
+
 t.test('check --connect says that a Redis loads its data', async t => {
   const { code, lines } = await connect(t, redisAt(`redis://127.0.0.1:${await startLoadingRedis(t)}`))
   t.match([code, lines[0]], [1, /^NOT REACHED store .*LOADING: it reads its data after a start; wait until it has$/])

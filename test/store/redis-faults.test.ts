@@ -150,6 +150,19 @@ t.test(
   },
 )
 
+for (const right of ['-eval', '-@scripting', '-@write'])
+  t.test(
+    `a Redis whose user has no right to what a login needs is reported: ${right}`,
+    { skip: withoutRedisServer },
+    async t => {
+      const { server, store } = await withoutWarnings(t)
+      await server.cli('ACL', 'SETUSER', 'default', right)
+      t.match(await store.warnings(), [
+        /answers NOPERM for .*, so logins and ends of sessions are refused: .*allow it in the ACL/,
+      ])
+    },
+  )
+
 t.test(
   'evictions are reported without the right to read the configuration of Redis',
   { skip: withoutRedisServer },

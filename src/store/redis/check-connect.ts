@@ -6,6 +6,7 @@ import { connect } from './connection/connections.ts'
 import { remedyOf, summaryOf } from './connection/fault.ts'
 import { isLoading } from './connection/loading.ts'
 import type { RedisSettings } from './connection/options.ts'
+import { missingRight } from './connection/rights.ts'
 import { answerOf } from './connection/silence.ts'
 import { redisWarnings } from './connection/warnings.ts'
 
@@ -20,12 +21,15 @@ export async function probeRedis(settings: RedisSettings, prefix: string, timeou
   const client = connections.store
   try {
     if (client.status !== 'ready') return { fault: remedyFor(faults[0] ?? (await whyUnready(client))) }
-    await answerOf(client, client.get(`${prefix}:probe`))
+    const absentKey = `${prefix}:probe`
+    await answerOf(client, client.get(absentKey))
     const node = client instanceof Cluster ? client.nodes('master')[0] : client
     const info = node === undefined ? '' : await answerOf(node, node.info()).catch(() => '')
     if (/^role:slave/m.test(info)) return { fault: 'it is a replica, which refuses to be written; name its master' }
+    const lack = await missingRight(client, absentKey)
+    if (lack !== null) return { fault: remedyFor(lack) }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
-    return { fault: null, version, warnings: await redisWarnings(client, systemClock) }
+    return { fault: null, version, warnings: await redisWarnings(client, absentKey, systemClock) }
   } catch (fault) {
     return { fault: remedyFor(faults[0] ?? summaryOf(fault)) }
   } finally {

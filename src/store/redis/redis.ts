@@ -124,7 +124,7 @@ export class RedisStore implements Store {
   }
 
   warnings(): Promise<string[]> {
-    return redisWarnings(this.connections.store, this.#clock)
+    return redisWarnings(this.connections.store, this.#probe, this.#clock)
   }
 
   counts(): StoreCounts {

@@ -1,13 +1,20 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from './client.ts'
+import { remedyOf } from './fault.ts'
+import { missingRight } from './rights.ts'
 import { answerOf } from './silence.ts'
 
 /** Warnings about the configuration of Redis; in a Cluster every master is checked. */
-export async function redisWarnings(client: RedisClient, clock: Clock): Promise<string[]> {
+export async function redisWarnings(client: RedisClient, absentKey: string, clock: Clock): Promise<string[]> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-  const warnings = await Promise.all(nodes.map(node => nodeWarnings(node, clock)))
+  const warnings = await Promise.all([rightWarning(client, absentKey), ...nodes.map(node => nodeWarnings(node, clock))])
   return [...new Set(warnings.flat())]
+}
+
+async function rightWarning(client: RedisClient, absentKey: string): Promise<string[]> {
+  const lack = await missingRight(client, absentKey)
+  return lack === null ? [] : [`Redis answers ${lack}, ${REFUSED}: ${remedyOf(lack)}`]
 }
 
 async function nodeWarnings(node: Redis, clock: Clock): Promise<string[]> {
