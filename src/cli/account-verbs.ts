@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { addAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from '../account/file/source.ts'
 import { generatePassword } from '../account/generate-password.ts'
 import { type ListedAccount, refuseUnprintable } from '../account/management.ts'
@@ -5,8 +6,9 @@ import type { PasswordPolicy } from '../account/password-policy.ts'
 import { rolesOf, unknownRoles } from '../account/permissions.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { Configuration } from '../settings/load.ts'
-import type { Written } from './command.ts'
+import { BUILT_IN, type Configuration } from '../settings/load.ts'
+
+import { configOrBuiltIn, type Written } from './command.ts'
 import type { Happened } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { linesOf, SERVICE } from './shown-account.ts'
@@ -55,13 +57,16 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 
 const SESSIONS_END = 'the running gateway ends the sessions, or the next start does'
 
+const ELSEWHERE = 'for a gateway of another folder, run this there, or name its configuration with --config'
+
 /** A role may be for backends only, so it is accepted. */
 function warnOfUnknownRoles(roles: readonly string[], { settings }: Place, { errors }: Terminal): void {
   const known = rolesOf(settings.permissions.roles)
   for (const role of unknownRoles(roles, known)) say(errors, `dualgate: warning: ${unknownRoleText(role, known)}`)
 }
 
-async function add(place: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
+async function add(place: Place, written: Written, terminal: Terminal): Promise<Happened> {
+  const { words, values } = written
   const { path, policy } = place
   const username = words[0]!
   const roles = (values.role ?? []) as string[]
@@ -72,11 +77,14 @@ async function add(place: Place, { words, values }: Written, terminal: Terminal)
   if (isService) refusePassword(values)
   const { password, isMade } = isService ? NO_PASSWORD : await passwordFor(username, policy, values, terminal)
   const mustChange = values['must-change'] === true
+  // With a configuration, it is the folder of its gateway.
+  const isElsewhere = configOrBuiltIn(written, terminal.cwd) === BUILT_IN && !existsSync(path)
   const { id } = await addAccount(path, {
     ...fields,
     ...(password === null ? { service: true } : { password, mustChange }),
   })
   say(terminal.output, `added ${isService ? 'the service account ' : ''}${username} with id ${id}`)
+  if (isElsewhere) say(terminal.errors, `dualgate: note: ${path} is a new file; ${ELSEWHERE}`)
   warnOfUnknownRoles(roles, place, terminal)
   if (isMade) await sayPassword(terminal, username, `password: ${password}`)
   return { event: 'account-added', account: { id, username, nickname } }
@@ -127,7 +135,7 @@ async function show({ path }: Place, { words }: Written, { output }: Terminal): 
 }
 
 async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<null> {
-  const accounts = await listAccounts(path)
+  const accounts = await accountsIn(path)
   const rows = accounts.map(({ username, id, status, roles, nickname, service }) => [
     username,
     id,
@@ -140,9 +148,15 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
   return null
 }
 
+/** A command in another folder than that of the gateway must not look like a gateway without accounts. */
+function accountsIn(path: string): Promise<readonly ListedAccount[]> {
+  if (!existsSync(path)) throw new CommandError(`there is no accounts file ${path}; ${ELSEWHERE}`)
+  return listAccounts(path)
+}
+
 /** Names that differ in case only are the same name. */
 async function accountNamed(path: string, username: string): Promise<ListedAccount> {
-  const found = (await listAccounts(path)).find(entry => entry.username.toLowerCase() === username.toLowerCase())
+  const found = (await accountsIn(path)).find(entry => entry.username.toLowerCase() === username.toLowerCase())
   if (found === undefined) throw absent(username)
   return found
 }

@@ -268,3 +268,16 @@ t.test('a command is done without the store, and says that the journal does not 
   t.match(errors, /^dualgate: this is done, but is not in the journal: /)
   t.match(accountsIn(folder), [{ username: 'jane' }])
 })
+
+t.test('a command in another folder than that of the gateway names the accounts file that it looked for', async t => {
+  const folder = t.testdir({})
+  const missing =
+    /^dualgate: there is no accounts file \S+data\/accounts\.yaml; for a gateway of another folder, .*--config\n$/
+  for (const words of [['list'], ['show', 'jane'], ['passwd', 'jane'], ['remove', 'jane']])
+    t.match(await run(folder, ['account', ...words]), { code: 1, output: '', errors: missing }, words.join(' '))
+  t.match(await run(folder, ['account', 'add', 'jane']), {
+    code: 0,
+    errors: /^dualgate: note: \S+data\/accounts\.yaml is a new file; for a gateway of another folder, /,
+  })
+  t.match(await run(folder, ['account', 'add', 'joe']), { code: 0, errors: '' }, 'the file is there now')
+})
