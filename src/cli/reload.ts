@@ -16,7 +16,7 @@ exit code is 1. SIGHUP does the same, and the log says how it went.
 
 The gateway reads the configuration file and the .env that it was started with, and keeps its environment. A gateway that
 was started without a configuration reads ${DEFAULT_CONFIG}, once it is there. Addresses, ports and the data folder
-change with a restart only, and so does everything with workers: 1.
+change with a restart only, and so does everything of a gateway that was started with workers: 1.
 
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
@@ -27,7 +27,10 @@ ${CONFIG_HELP}`,
     const outcome = await askReload(settings.data).catch((fault: unknown) => {
       throw fault instanceof ControlError ? new CommandError(fault.message, { cause: fault }) : fault
     })
-    if (outcome === null) throw new CommandError(`no gateway runs with the data folder ${settings.data}`)
+    if (outcome === null)
+      throw new CommandError(
+        `no gateway runs with the data folder ${settings.data}; run this in the folder of the gateway; a changed \`data\` needs a restart`,
+      )
     if (outcome.fault !== null) throw new CommandError(`not reloaded: ${outcome.fault}`)
     const { workers, notes } = outcome
     say(

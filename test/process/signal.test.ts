@@ -127,6 +127,9 @@ t.test('without a gateway there is nothing to reload', async t => {
   await gateway.end('SIGTERM')
   const { code, errors } = await gateway.reload()
   t.equal(code, 1)
-  t.match(errors, /^dualgate: no gateway runs with the data folder /)
+  t.match(
+    errors,
+    /^dualgate: no gateway runs with the data folder \S+; run this in the folder of the gateway; a changed `data` needs a restart$/m,
+  )
   t.equal((await run(gateway.folder, ['reload', 'now'])).code, 2)
 })

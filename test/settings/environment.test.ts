@@ -125,6 +125,24 @@ t.test('NODE_ENV may be set in .env too', async t => {
   t.equal(faults.length, 2)
 })
 
+t.test(
+  'a setting in .env whose parts have one underscore between them is a warning, unless the right name is set',
+  async t => {
+    const warningsOf = (text: string) =>
+      readConfiguration('gateway.yaml', {}, folderWith(t, { ...BESIDE, 'gateway.yaml': '', '.env': text }), {
+        secretsNeeded: false,
+      })
+        .warnings.filter(({ place }) => place.startsWith('.env'))
+        .sort((a, b) => (a.place < b.place ? -1 : 1))
+    const message = (name: string) => new RegExp(`is no setting: .* as in ${name}\\. It is ignored: `)
+    t.match(warningsOf('STORE_KIND=redis\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'), [
+      { place: '.env LOGIN_RATE_LIMIT_LOGIN', message: message('LOGIN__RATE_LIMIT__LOGIN') },
+      { place: '.env STORE_KIND', message: message('STORE__KIND') },
+    ])
+    t.strictSame(warningsOf(`JWT_SECRET_KEY=x\nJWT__SECRET_KEY=${GOOD_KEY}\n`), [])
+  },
+)
+
 t.test('unknown keys are warnings in .env, which other programs may read, and faults in the environment', async t => {
   const files = { '.env': 'CORS__ALLOW_ORIGINS=["http://a.example"]\nLISTEN__PROT=1\nDB__URL=x\n' }
   const { warnings, settings } = readConfiguration(

@@ -40,7 +40,8 @@ function faultOfPath(path: string, profile: Profile, own: readonly string[]): st
     )
   }
   const verdict = verdictOf(beginningOf(path) as CanonicalPath, 'GET', profile.paths)
-  if (verdict === null) return 'matches no rule and is never forwarded; write a path below /api/v<n>, or remove it'
+  if (verdict === null)
+    return 'matches no rule and is never forwarded; write a path below /api/v<n>, or name it in gate.pages instead'
   const { number, exceptable } = verdict.rule
   if (!exceptable) return `is decided by rule ${number}, and only rules ${EXCEPTABLE} have exceptions; remove it`
   const served = own.find(route => isCovered(path, route.slice(route.indexOf(' ') + 1)))

@@ -62,14 +62,19 @@ function readEnvFile(file: string): string | null {
  * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`, and `LOGIN__PROVIDERS__0__CLIENT_SECRET`
  * that of the first entry of `login.providers`, which is written elsewhere. A name whose first part
  * is unknown belongs to another program. If only the rest is unknown, it is a fault; in `.env` it is a warning, because
- * another program may read it.
+ * another program may read it. There, a setting whose parts have one underscore between them is a warning, too.
  */
 export function overlay(schema: Schema, written: Written, variables: Variables): void {
   // The shorter name first: a variable for a part overrides one for the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
   for (const [name, { text, place, isShared }] of byLength) {
     const found = findKey(schema, written, name)
-    if (found === null) continue
+    if (found === null) {
+      const meant = isShared ? nameMeantBy(name, schema) : null
+      if (meant !== null && !variables.has(meant))
+        written.warnings.push({ place: place.label, message: `${SINGLE}${meant}${NOT_OURS}`, path: [] })
+      continue
+    }
     if ('fault' in found) {
       if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}`, path: [] })
       else written.faults.push({ place: place.label, message: found.fault, path: [] })
@@ -81,6 +86,7 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
   }
 }
 
+const SINGLE = 'is no setting: the parts of a name have two underscores between them, as in '
 const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
 const NOT_FLOW = 'is not valid YAML; a list is written [a, b], a section {key: value, other: value}'
 
@@ -104,6 +110,17 @@ function findKey(root: Schema, written: Written, name: string): Found | null {
     schema = found.schema
   }
   return { path, schema }
+}
+
+/** The variable whose parts have one underscore between them in `name`; `null` for any other name. */
+function nameMeantBy(name: string, schema: Schema): string | null {
+  for (const [key, inner] of Object.entries(propertiesOf(schema))) {
+    const part = key.toUpperCase()
+    if (name === part) return part
+    const rest = name.startsWith(`${part}_`) ? nameMeantBy(name.slice(part.length + 1), inner) : null
+    if (rest !== null) return `${part}__${rest}`
+  }
+  return null
 }
 
 const POSITION = /^(?:0|[1-9]\d{0,8})$/
