@@ -356,7 +356,9 @@ t.test('adopt reads a .env with a byte order mark, and refuses one in another en
 
 t.test('adopt without a Redis reports this, and writes nothing', async t => {
   const folder = t.testdir({ '.other': 'A=1\n' })
-  t.equal((await run(folder, ['adopt', '--env', '.other'])).code, 2)
+  const unnamed = await run(folder, ['adopt', '--env', '.other'])
+  t.match(unnamed, { code: 2, errors: /address of Redis is missing: \.other does not name it; use --redis URL$/m })
+  t.match(await run(folder, ['adopt']), { code: 2, errors: /name the file of the other service with --env FILE/ })
   const { code, errors } = await run(folder, ['adopt', '--redis', 'redis://user:hidden@127.0.0.1:1/0', 'x'])
   t.same([code, existsSync(join(folder, 'x'))], [1, false])
   t.match(errors, /Redis does not answer/)

@@ -37,10 +37,7 @@ If one of them exists, nothing is written. No secret is printed. config/examples
     const { output, environment, cwd } = terminal
     const service = typeof values.env === 'string' ? readService(values.env, cwd) : null
     const url = typeof values.redis === 'string' ? values.redis : (environment.ADOPT_REDIS_URL ?? service?.redisUrl)
-    if (url === undefined)
-      throw new UsageError(
-        'the address of Redis is missing: name the file of the other service with --env FILE, or use --redis URL',
-      )
+    if (url === undefined) throw missingAddress(values.env)
     const survey = await surveyed(url)
     const plan = planOf(survey, service, url, systemClock.now())
     await askAccounts(plan)
@@ -50,6 +47,14 @@ If one of them exists, nothing is written. No secret is printed. config/examples
     write(plan, resolve(cwd, folder), terminal)
     return 0
   },
+}
+
+function missingAddress(file: unknown): UsageError {
+  const remedy =
+    typeof file === 'string'
+      ? `${file} does not name it; use --redis URL`
+      : 'name the file of the other service with --env FILE, or use --redis URL'
+  return new UsageError(`the address of Redis is missing: ${remedy}`)
 }
 
 async function surveyed(url: string): Promise<Survey> {
