@@ -7,7 +7,6 @@ import { rolesOf, unknownRoles } from '../account/permissions.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
 import type { LoginType } from '../session/sides.ts'
 import { BUILT_IN, type Configuration } from '../settings/load.ts'
-
 import { configOrBuiltIn, type Written } from './command.ts'
 import type { Happened } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
