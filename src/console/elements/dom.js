@@ -54,8 +54,8 @@ const present = children =>
     .map(child => (child instanceof Node ? child : String(child)))
 
 /**
- * Replaces the children of an element. The focus stays in it: without this, a page that refreshes itself could not be used with the
- * keyboard.
+ * Replaces the children of an element. The focus stays in it, and a wide table where it was scrolled to: without this, a page that
+ * refreshes itself could not be used with the keyboard.
  *
  * @param {Element} place
  * @param {...(Child | Child[])} children
@@ -63,7 +63,9 @@ const present = children =>
 export function show(place, ...children) {
   const focused = document.activeElement
   const giveBack = place !== focused && place.contains(focused) ? rememberFocus() : null
+  const scrolled = [...place.querySelectorAll('.scroll')].map(({ scrollLeft }) => scrollLeft)
   place.replaceChildren(...present(children))
+  for (const [at, box] of place.querySelectorAll('.scroll').entries()) box.scrollLeft = scrolled[at] ?? 0
   giveBack?.()
 }
 

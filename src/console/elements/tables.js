@@ -32,32 +32,56 @@ export function table({ caption, columns, items, row, sorting = false }) {
     'div',
     {},
     isSorted && sorting.choice(columns),
-    h(
-      'table',
-      { class: 'list' },
-      h('caption', { class: 'unseen' }, caption),
+    scrolling(
+      caption,
       h(
-        'thead',
-        {},
+        'table',
+        { class: 'list' },
+        h('caption', { class: 'unseen' }, caption),
         h(
-          'tr',
+          'thead',
           {},
-          columns.map((column, at) => heading(column, at, isSorted && sorting)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        (isSorted ? sorting.sorted(items, columns) : items).map(item =>
           h(
             'tr',
             {},
-            row(item).map((content, at) => cell(/** @type {Column<T>} */ (columns[at]), content)),
+            columns.map((column, at) => heading(column, at, isSorted && sorting)),
+          ),
+        ),
+        h(
+          'tbody',
+          {},
+          (isSorted ? sorting.sorted(items, columns) : items).map(item =>
+            h(
+              'tr',
+              {},
+              row(item).map((content, at) => cell(/** @type {Column<T>} */ (columns[at]), content)),
+            ),
           ),
         ),
       ),
     ),
   )
+}
+
+/**
+ * Where a table scrolls that is wider than its place: then a keyboard reaches it, as a region with a name.
+ *
+ * @param {string} name
+ * @param {HTMLTableElement} table
+ */
+function scrolling(name, table) {
+  const region = { role: 'region', 'aria-label': name, tabindex: '0' }
+  // Before it can be measured it is one: a table that is drawn again has to take the focus over.
+  const box = h('div', { class: 'scroll', 'data-key': 'scroll', ...region }, table)
+  const observer = new ResizeObserver(() => {
+    const isWide = box.scrollWidth > box.clientWidth
+    for (const [attribute, value] of Object.entries(region))
+      if (isWide) box.setAttribute(attribute, value)
+      else box.removeAttribute(attribute)
+  })
+  observer.observe(box)
+  observer.observe(table)
+  return box
 }
 
 /**

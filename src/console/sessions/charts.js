@@ -6,7 +6,7 @@ import { t } from '../language/language.js'
 /** @typedef {{ days: string[], series: { name: SideName, data: number[] }[] }} Bars */
 /** @typedef {{ data: { category: SideName, total: number }[] }} Shares */
 
-/** Pixels. */
+/** In pixels at the usual size of text, with which the charts grow. */
 const HEIGHT = 190
 const LEFT = 44
 const TOP = 10
@@ -16,7 +16,7 @@ const GAP = 3
 const LABEL = 48
 
 /**
- * Logins per day of both sides, as bars. The chart is drawn for the available width, so that its texts keep their size. A
+ * Logins per day of both sides, as bars. The chart is drawn for the available width, so that its texts have the size of others. A
  * hidden table has the same data for screen readers.
  *
  * @param {Bars} data
@@ -34,7 +34,8 @@ export function barChart({ days, series }) {
   showDay(today)
   const draw = () => {
     // An element outside of the page has no width.
-    if (plot.clientWidth > LEFT) show(plot, drawBars(plot.clientWidth, days, series, showDay, today))
+    const width = (plot.clientWidth * HEIGHT) / plot.clientHeight
+    if (width > LEFT) show(plot, drawBars(width, days, series, showDay, today))
   }
   new ResizeObserver(draw).observe(plot)
   return h('div', { class: 'chart' }, legend, plot, hiddenTable(days, series))
@@ -65,7 +66,7 @@ function drawBars(width, days, series, showDay, today) {
   const group = series.length * bar + (series.length - 1) * GAP
   return svg(
     'svg',
-    { width, height: HEIGHT, onpointerleave: () => showDay(today) },
+    { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, onpointerleave: () => showDay(today) },
     ticks.flatMap(tick => [
       svg('line', { class: tick === 0 ? 'axis' : 'grid', x1: LEFT, x2: width, y1: y(tick), y2: y(tick) }),
       svg('text', { class: 'tick', x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, compact(tick)),
