@@ -107,6 +107,9 @@ const changed = (text: string, changes: { at: number; cut: number; piece: string
     'latin1',
   )
 
+/** Spaces at the end of the line before a chunk, or before its extensions: some servers send them, and Node refuses them. */
+const PADDED = /^[\da-f]+(?:;[^\r\n]*)?[\t ]+[;\r]/im
+
 t.test('an accepted response is read the same by another parser', { skip: withoutStrictParser }, async t => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
@@ -119,7 +122,7 @@ t.test('an accepted response is read the same by another parser', { skip: withou
       async (text, changes) => {
         const bytes = changed(text, changes)
         const ours = readOurs(bytes)
-        if (ours === null) return true
+        if (ours === null || PADDED.test(bytes.toString('latin1'))) return true
         taken++
         // What comes after the response ends the connection here, and is no part of it.
         const theirs = await readTheirs(bytes.subarray(0, ours.length), port)

@@ -164,6 +164,9 @@ t.test('an ambiguous response is a fault', async t => {
       coding => `${OK}Transfer-Encoding: ${coding}\r\n\r\n`,
     ),
     `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    ...[';/a=b', ';', '; a', ';a="b', ';a b'].map(
+      text => `${OK}Transfer-Encoding: chunked\r\n\r\n4${text}\r\nbody\r\n0\r\n\r\n`,
+    ),
     `${OK}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n`,
     'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   ]
