@@ -31,8 +31,10 @@ const CR = 13
 
 /** Invalid bytes in a line of a head: controls, and a bare CR or LF (RFC 9112 2.2, RFC 9110 5.5). */
 const ILLEGAL = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const isToken = memoize(name => TOKEN.test(name))
+/** A pattern (RFC 9110 5.6.2). */
+export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const WHOLE_TOKEN = new RegExp(`^${TOKEN}$`)
+const isToken = memoize(name => WHOLE_TOKEN.test(name))
 
 /** Whether the bytes from `at` on, an incomplete head, can become a valid one. Those up to `checked` could the last time. */
 export function canBeHead(bytes: Buffer, at: number, checked: number): boolean {

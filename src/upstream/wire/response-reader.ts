@@ -6,6 +6,7 @@ import {
   type ResponseStart,
   readHead,
   readTrailers,
+  TOKEN,
 } from './read-response-head.ts'
 import type { Receiver } from './receiver.ts'
 
@@ -19,7 +20,6 @@ const MAX_INFORMATIONAL = 1000
 
 const LINE_END = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const QUOTED = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** Extensions have one form (RFC 9112 7.1.1), and others are refused, as by other parsers. Some servers pad the size with spaces. */
 const CHUNK_LINE = new RegExp(`^([0-9A-Fa-f]{1,13})[\\t ]*(?:(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+[\\t ]*)?$`)
