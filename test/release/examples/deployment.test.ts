@@ -264,6 +264,7 @@ t.test(
         t.same(router.middlewares ?? [], router.service === 'pages' ? asking.filter(one => one !== 'dualgate') : asking)
       }
       if (file === 'in-front.yaml') continue
+      t.same(middlewares['stay-http1'].headers.customRequestHeaders, { 'HTTP2-Settings': '' }, 'no upgrade to h2c')
       const { customRequestHeaders } = middlewares['drop-identity'].headers
       const plain = IDENTITY_SPELLINGS.filter(name => !/[_.]/.test(name))
       t.same(
