@@ -170,6 +170,11 @@ export interface TicketStore {
   put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void>
   /** The text of an id, which stays; `null` without one. */
   read(type: LoginType, id: string): Promise<string | null>
+  /**
+   * Stores a text in place of the one that `read` answered, `null` if there was none, until the later end of the two. `false`,
+   * and nothing changes, if another one has been stored since.
+   */
+  replace(type: LoginType, id: string, known: string | null, text: string, expiresAt: number): Promise<boolean>
   /** Removes and returns the text. Of several simultaneous calls, in any process, one gets it; the others get `null`. */
   take(type: LoginType, id: string): Promise<string | null>
 }

@@ -55,6 +55,41 @@ export async function ticketLaw(test: StoreTest): Promise<void> {
     t.equal(await store.tickets.read('BUSINESS', 'k'), 'text')
   })
 
+  await test('of twenty who change a ticket at once none is lost', async (t, { store, clock }) => {
+    const { tickets } = store
+    const end = clock.now() + MINUTE
+    const add = async (member: number): Promise<void> => {
+      const known = await tickets.read('BUSINESS', 'k')
+      const text = JSON.stringify([...JSON.parse(known ?? '[]'), member])
+      if (!(await tickets.replace('BUSINESS', 'k', known, text, end))) await add(member)
+    }
+    const members = Array.from({ length: 20 }, (_, i) => i)
+    await Promise.all(members.map(add))
+    const kept: number[] = JSON.parse((await tickets.read('BUSINESS', 'k'))!)
+    t.same(
+      kept.sort((a, b) => a - b),
+      members,
+    )
+  })
+
+  await test('a replaced ticket holds the later text until the later end', async (t, fixture) => {
+    const { tickets } = fixture.store
+    const { now } = fixture.clock
+    t.equal(await tickets.replace('BUSINESS', 'long', 'none', 'new', now() + MINUTE), false, 'there is none yet')
+    t.equal(await tickets.read('BUSINESS', 'long'), null)
+    t.equal(await tickets.replace('BUSINESS', 'long', null, 'old', now() + 5 * MINUTE), true)
+    t.equal(await tickets.replace('BUSINESS', 'long', null, 'new', now() + MINUTE), false, 'there is one')
+    t.equal(await tickets.replace('BUSINESS', 'long', 'new', 'newer', now() + MINUTE), false, 'there is another one')
+    t.equal(await tickets.replace('BUSINESS', 'long', 'old', 'new', now() + MINUTE), true)
+    await tickets.put('BUSINESS', 'short', 'old', now() + MINUTE)
+    t.equal(await tickets.replace('BUSINESS', 'short', 'old', 'new', now() + 5 * MINUTE), true)
+    await fixture.fastForward(2 * MINUTE)
+    for (const id of ['long', 'short']) t.equal(await tickets.read('BUSINESS', id), 'new')
+    await fixture.fastForward(3 * MINUTE + SLACK)
+    for (const id of ['long', 'short']) t.equal(await tickets.read('BUSINESS', id), null)
+    t.equal(await tickets.replace('BUSINESS', 'long', null, 'again', now() + MINUTE), true, 'as if it had never been')
+  })
+
   await test('a ticket put again holds the later text until the later end', async (t, fixture) => {
     const { tickets } = fixture.store
     await tickets.put('BUSINESS', 'k', 'old', fixture.clock.now() + 5 * MINUTE)

@@ -75,10 +75,11 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
   return {
     /** Before a session begins: a logout that arrives meanwhile finds it by these links, or is found by `hasEnded`. */
     async link({ user, session, latestEnd }: Proven, loginId: string): Promise<void> {
-      const known = (await stored.accountsOf(user)).filter(id => id !== loginId)
-      await stored.prolong(`provider-user:${user}`, [loginId, ...known].slice(0, MAX_ACCOUNTS), latestEnd)
+      const withOthers = (known: string[] | null): string[] =>
+        [loginId, ...(known ?? []).filter(id => id !== loginId)].slice(0, MAX_ACCOUNTS)
+      await stored.change(`provider-user:${user}`, withOthers, latestEnd)
       const link: SessionLink = { user, login_id: loginId }
-      if (session !== undefined) await stored.prolong(`provider-session:${session}`, link, latestEnd)
+      if (session !== undefined) await stored.change(`provider-session:${session}`, () => link, latestEnd)
     },
 
     /** After a session has begun: whether a logout at the provider was for it, too. */
@@ -108,8 +109,8 @@ export function createProviderSessions({ side, tickets, clock }: ProviderSession
       if (session !== undefined) await stored.put(`provider-ended:${session}`, issuedAt, until)
       if (user !== undefined && !isOne) {
         // One that is delivered behind a later one, as by a provider that tries again, lets no sign-in pass that the later one stops.
-        const known = (await stored.read<number>(`provider-ended:${user}`)) ?? issuedAt
-        await stored.put(`provider-ended:${user}`, Math.max(known, issuedAt), until)
+        const laterOf = (known: number | null): number => Math.max(known ?? issuedAt, issuedAt)
+        await stored.change(`provider-ended:${user}`, laterOf, until)
       }
       const ids = new Set(link === null ? [] : [link.login_id])
       // Also for one session: its user may have been found by another claim since it began.
@@ -133,11 +134,13 @@ function createLinks(type: LoginType, tickets: TicketStore) {
   return {
     read,
     put,
-    /** Replaces a value, and keeps the later end: sessions may live longer than the one that has just begun. */
-    async prolong(id: string, value: unknown, until: number): Promise<void> {
-      const end = Math.max(until, (await read<number>(`${id}:until`)) ?? until)
-      await put(`${id}:until`, end, end)
-      await put(id, value, end)
+    /** However many change a value at once. The later end stays: sessions may live longer than the one that has just begun. */
+    async change<T>(id: string, of: (known: T | null) => T, until: number): Promise<void> {
+      let isChanged = false
+      while (!isChanged) {
+        const known = await tickets.read(type, id)
+        isChanged = await tickets.replace(type, id, known, JSON.stringify(of(parsed<T>(known))), until)
+      }
     },
     take: async <T>(id: string): Promise<T | null> => parsed<T>(await tickets.take(type, id)),
     accountsOf: async (user: string): Promise<string[]> => (await read<string[]>(`provider-user:${user}`)) ?? [],

@@ -15,9 +15,18 @@ export class EmbeddedTickets implements TicketStore {
   }
 
   async put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void> {
-    const key = sideKey(type, id)
-    if (key.length > MAX_ENTRY_KEY_BYTES) throw new RangeError('the ticket id is too long to be stored')
+    const key = keyOf(type, id)
     return this.#file.add(() => this.#texts.put(key, text, expiresAt))
+  }
+
+  async replace(type: LoginType, id: string, known: string | null, text: string, expiresAt: number): Promise<boolean> {
+    const key = keyOf(type, id)
+    return this.#file.write(() => {
+      const stored = this.#texts.get(key)
+      if ((stored?.text ?? null) !== known) return false
+      this.#texts.put(key, text, Math.max(expiresAt, stored?.expiresAt ?? 0))
+      return true
+    })
   }
 
   async read(type: LoginType, id: string): Promise<string | null> {
@@ -30,4 +39,10 @@ export class EmbeddedTickets implements TicketStore {
     if ((await this.read(type, id)) === null) return null
     return this.#file.write(() => this.#texts.remove(key)?.text ?? null)
   }
+}
+
+function keyOf(type: LoginType, id: string): Buffer {
+  const key = sideKey(type, id)
+  if (key.length > MAX_ENTRY_KEY_BYTES) throw new RangeError('the ticket id is too long to be stored')
+  return key
 }

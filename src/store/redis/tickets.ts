@@ -19,6 +19,10 @@ export class RedisTickets implements TicketStore {
     return this.#redis.setFor(this.#keys.ticket(type, id), text, lifetimeUntil(expiresAt, this.#clock))
   }
 
+  replace(type: LoginType, id: string, known: string | null, text: string, expiresAt: number): Promise<boolean> {
+    return this.#redis.change(this.#keys.ticket(type, id), known, text, lifetimeUntil(expiresAt, this.#clock))
+  }
+
   read(type: LoginType, id: string): Promise<string | null> {
     return this.#redis.get(this.#keys.ticket(type, id))
   }

@@ -24,7 +24,18 @@ function open(only: 'user' | 'session' = 'user') {
         return 1
       },
     },
-    tickets: { put: async (_, id, text, until) => void kept.set(id, { text, until }), read, take: read },
+    tickets: {
+      put: async (_, id, text, until) => void kept.set(id, { text, until }),
+      read,
+      async replace(_, id, known, text, until) {
+        const found = kept.get(id)
+        const live = found !== undefined && time.now < found.until ? found : null
+        if ((live?.text ?? null) !== known) return false
+        kept.set(id, { text, until: Math.max(until, live?.until ?? until) })
+        return true
+      },
+      take: read,
+    },
     clock: clockOf(() => time.now),
   })
   return {
@@ -75,4 +86,18 @@ t.test('a logout that arrives behind a later one lets no sign-in pass that the l
   t.equal(await hasEnded(160), false, 'one that began after both')
   await loggedOut({ user: 'ada', issuedAt: 170 })
   t.equal(await hasEnded(160), true)
+})
+
+t.test('of sign-ins at once under several accounts, a logout finds each to its end', async t => {
+  const { time, signIn, loggedOut } = open()
+  await Promise.all(['1', '2', '3'].map(id => signIn(id, id === '2' ? 1000 : 100)))
+  time.now = 999
+  t.same((await loggedOut({ user: 'ada' })).sort(), ['1', '2', '3'])
+})
+
+t.test('of logouts at once, the latest decides which sign-ins are stopped', async t => {
+  const { hasEnded, loggedOut } = open()
+  await Promise.all([110, 150, 120].map(issuedAt => loggedOut({ user: 'ada', issuedAt })))
+  t.equal(await hasEnded(149), true)
+  t.equal(await hasEnded(151), false)
 })

@@ -60,6 +60,12 @@ export class ModelRedis {
       this.#put(key, to, entry.endsAt)
       return true
     },
+    change: (key, from, to, lifetime) => {
+      const entry = this.entry(key)
+      if ((entry?.value ?? null) !== from) return false
+      this.#put(key, to, Math.max(this.now + lifetime, entry?.endsAt ?? 0))
+      return true
+    },
     take: key => {
       const value = this.#text(key)
       this.#entries.delete(key)

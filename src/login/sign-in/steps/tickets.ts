@@ -53,7 +53,7 @@ export interface Tickets {
 export interface TicketsOptions {
   type: LoginType
   accounts: Pick<AccountSource, 'find' | 'findById'>
-  store: TicketStore
+  store: Pick<TicketStore, 'put' | 'read' | 'take'>
   clock: Clock
   /** Stands before each ticket, where several kinds of steps share a store. */
   mark?: string | undefined

@@ -61,7 +61,7 @@ function recordCommands(
   scripts: Scripts,
   ask: Ask,
   memory: Memory,
-): Part<'read' | 'set' | 'setFor' | 'create' | 'replace' | 'enter' | 'take' | 'delete' | 'revoke'> {
+): Part<'read' | 'set' | 'setFor' | 'create' | 'replace' | 'change' | 'enter' | 'take' | 'delete' | 'revoke'> {
   const { changes } = memory
   const isStale = mayBeStale(client, memory)
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
@@ -83,6 +83,10 @@ function recordCommands(
     setFor: async (key, value, lifetime) => void (await ask(() => client.set(key, value, 'PX', Math.ceil(lifetime)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     replace: async (key, from, to) => (await ask(() => scripts.keyReplace(key, from, to))) === 1,
+    change: async (key, from, to, lifetime) =>
+      (await ask(() =>
+        scripts.keyChange(key, to, Math.ceil(lifetime), ...(from === null ? ([] as const) : ([from] as const))),
+      )) === 1,
     ...(client instanceof Cluster
       ? {}
       : {

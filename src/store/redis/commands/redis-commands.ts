@@ -18,6 +18,11 @@ export interface RedisCommands {
   /** Replaces the value `from` of a key, which keeps its end. `false` if it has another one, and without the key. */
   replace(key: string, from: string, to: string): Promise<boolean>
   /**
+   * Sets a key that has the value `from`, or with `null` does not exist. It ends after so many milliseconds by the clock of Redis,
+   * or with its present end if that is later. `false`, and nothing changes, if it has another value.
+   */
+  change(key: string, from: string | null, to: string, lifetime: number): Promise<boolean>
+  /**
    * `create` and `addMember` in one, for a replica, too: one that takes over has both or neither. Absent in a Cluster,
    * where the two keys lie in different slots.
    */
