@@ -8,6 +8,7 @@ import { generateSecret } from '../../src/settings/secrets.ts'
 import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/image.ts'
+import { killAtEnd } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
 import { withoutNodeWarning } from '../support/strict-parser.ts'
 import { until } from '../support/until.ts'
@@ -33,7 +34,7 @@ async function started(
 }
 
 async function startedAs(t: Test, child: ChildProcess): Promise<Started> {
-  t.teardown(() => child.kill('SIGKILL'))
+  killAtEnd(t, child)
   let output = ''
   child.stderr!.on('data', chunk => {
     output += chunk
@@ -277,7 +278,7 @@ t.test('at a terminal, the log is text', async t => {
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   )
-  t.teardown(() => child.kill('SIGKILL'))
+  killAtEnd(t, child)
   let output = ''
   const printed = (text: RegExp): Promise<string> =>
     new Promise(resolve => {

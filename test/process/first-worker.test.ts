@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { NPM_START, newcomerFolder } from '../support/process.ts'
+import { killAtEnd, NPM_START, newcomerFolder } from '../support/process.ts'
 import { childrenOf } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +29,7 @@ function start(t: Test, prepare: (folder: string) => void, environment: Record<s
     env: { PATH: process.env.PATH, ...ENVIRONMENT, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  t.teardown(() => child.kill('SIGKILL'))
+  killAtEnd(t, child)
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (printed += chunk))
   return { folder, child, output: () => printed, workers: () => childrenOf(child.pid!) }

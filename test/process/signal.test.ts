@@ -5,7 +5,7 @@ import t from 'tap'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { ownPorts } from '../support/ports.ts'
-import { NPM_START, newcomerFolder } from '../support/process.ts'
+import { killAtEnd, NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 
@@ -37,7 +37,7 @@ t.test('a gateway that gets SIGHUP while it starts reloads when it has started',
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  t.teardown(() => child.kill('SIGKILL'))
+  killAtEnd(t, child)
   let output = ''
   child.stdout.on('data', chunk => {
     // It says this before it listens.

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Test } from 'tap'
 import { call } from './client.ts'
 import type { NamedPipe } from './named-pipe.ts'
 import { ROOT } from './root.ts'
@@ -18,7 +19,7 @@ export interface GatewayProcess {
   child: ChildProcess
   /** One operation through the internal listener of a gateway whose data folder is the shipped one. */
   operate(side: 'business' | 'consumer', operation: string, body: unknown): Promise<any>
-  /** Ends it and waits; answers its exit code, `null` after SIGKILL. Throws when it has printed a secret. */
+  /** Ends it and waits for its last process; answers its exit code, `null` after SIGKILL. Throws when it has printed a secret. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -31,6 +32,15 @@ export function newcomerFolder(): { folder: string; remove(): void } {
   })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** At the end of a test. Processes that it started have its output, too, and write to its folder as long as they live. */
+export function killAtEnd(t: Pick<Test, 'teardown'>, child: ChildProcess): void {
+  const closed = once(child, 'close')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await closed
+  })
 }
 
 export const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
@@ -47,6 +57,7 @@ export async function startGateway(
     env: { PATH: process.env.PATH, LISTEN__PORT: '0', LISTEN__HOST: '127.0.0.1', INTERNAL__PORT: '0', ...environment },
     stdio: ['ignore', pipe?.writer ?? 'pipe', 'pipe'],
   })
+  const closed = once(child, 'close')
   // The reader meets the end of the pipe when the gateway has ended.
   if (pipe !== undefined) closeSync(pipe.writer)
   let printed = ''
@@ -74,10 +85,8 @@ export async function startGateway(
     },
     async end(signal) {
       expectSecrecy(printed.split('\n'))
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const exit = once(child, 'exit')
-      child.kill(signal)
-      const [code] = await exit
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      const [code] = await closed
       return code
     },
   }
