@@ -26,13 +26,18 @@ export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(spell
 /** RFC 9110 7.6.1 and other headers of a single connection. `Proxy-*` is matched by its prefix. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 
-/** Headers with which a backend serves another method or another path than the gate has judged. */
+/**
+ * Headers with which a backend serves another method or another path than the gate has judged. By the last two, Rack before
+ * 2.2.20 answers with `X-Accel-Redirect` and a path of the client's choice, which nginx then requests.
+ */
 const OVERRIDING = new Set([
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
   'x-original-url',
   'x-rewrite-url',
+  'x-sendfile-type',
+  'x-accel-mapping',
 ])
 
 /**

@@ -107,6 +107,8 @@ withEveryStore(t, async (t, fixture) => {
       'X-Script-Name',
       'Daphne-Root-Path',
       'X-Vhm-Root',
+      'X-Sendfile-Type',
+      'X-Accel-Mapping',
     ])
       t.ok(OVERRIDING_SPELLINGS.includes(name.toLowerCase()), name)
     for (const name of OVERRIDING_SPELLINGS) t.equal(await ask(name), 403, name)

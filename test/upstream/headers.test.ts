@@ -137,6 +137,8 @@ const NEVER_PASSED = [
   'X-Vhm-Root',
   'X-Accel-Redirect',
   'X_Accel_Internal',
+  'X-Sendfile-Type',
+  'X_Sendfile_Type',
   'X-Request-Id',
   'trace_id',
   'Trace_Id',

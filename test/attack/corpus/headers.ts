@@ -78,6 +78,8 @@ const FORGEABLE = [
   'X-Vhm-Root',
   'X-Accel-Redirect',
   'X-Accel-Buffering',
+  'X-Accel-Mapping',
+  'X-Sendfile-Type',
   'X-Request-Id',
   'Trace-Id',
 ]

@@ -101,6 +101,22 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
       t.same([environment?.HTTP_X_LOGIN_EXTRA ?? '', environment?.HTTP_X_LOGIN_SIGNATURE ?? ''], ['', ''], what)
     }
 
+    t.test('gets no request for a path that its own answer names', async t => {
+      const { answer } = backend
+      t.teardown(() => Object.assign(backend, { answer }))
+      backend.answer = ({ url = '' }, response) => {
+        if (url === '/api/v1/public/b/x') response.setHeader('x-accel-redirect', '/api/v1/sys/x')
+        response.end('served')
+      }
+      const before = backend.requests.length
+      const { status } = await ask('/api/v1/public/b/x')
+      t.equal(status, 200)
+      t.same(
+        backend.requests.slice(before).map(({ url }) => url),
+        ['/api/v1/public/b/x'],
+      )
+    })
+
     t.test('gets a request with a live session, with its identity and without the token', async t => {
       for (const method of ['GET', 'POST']) {
         const { status, arrived, environment } = await ask('/api/v1/c/orders?a=1', {}, token, method)
