@@ -32,27 +32,43 @@ const LAST_DOTS = /(?<!\.)\.+(?=\/|$)/g
  * the same path have the same rule.
  */
 export function folded(path: string): string {
-  const read = path.includes('%') ? decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '') : path
+  const read = path.includes('%') ? withoutLookAlikes(decodeURIComponent(path)) : path
   const plain = read.replace(LAST_DOTS, '')
   return (plain.endsWith('/') ? plain.slice(0, -1) : plain).toLowerCase()
 }
+
+/**
+ * Upper case too: it makes ASCII letters of others, such as the dotless i, and so Java and Python take them for the same. The i
+ * with a dot above is one letter in lower case there, and two in JavaScript.
+ */
+const withoutLookAlikes = (text: string): string =>
+  text.normalize('NFKC').replace(/\s/g, '').toLowerCase().replaceAll('i\u0307', 'i').toUpperCase()
 
 /** Whether folding changes nothing but a slash at the end: quicker than `folded`, and so for nearly all paths. */
 export const isFolded = (path: string): boolean => !FOLDABLE.test(path)
 
 const FOLDABLE = /[A-Z%]|\.(?:\/|$)/
 
-/** Tells whether a pattern covers a path in any spelling, or all of what another pattern covers. `/a/*` covers `/a` too. */
-export function createCover(pattern: string): (other: string) => boolean {
-  if (!pattern.endsWith('/*')) {
-    const exact = folded(pattern)
-    return other => folded(other) === exact
-  }
-  const base = folded(pattern.slice(0, -1))
+/**
+ * Tells whether a pattern covers a path in any spelling, or all of what another pattern covers. `/a/*` covers `/a` too. `formats`
+ * says whether it covers `/a.json` as well: some routers, such as that of Rails, answer it as `/a` in another format.
+ */
+export function createCover(pattern: string, formats = true): (other: string) => boolean {
+  const isOpen = pattern.endsWith('/*')
+  const base = folded(isOpen ? pattern.slice(0, -1) : pattern)
   const below = `${base}/`
+  const isFormat = (path: string): boolean =>
+    formats && path.startsWith(`${base}.`) && path.lastIndexOf('/') < base.length
+  if (!isOpen) {
+    return other => {
+      const path = folded(other)
+      return path === base || isFormat(path)
+    }
+  }
   return other => {
-    const path = folded(other.endsWith('/*') ? other.slice(0, -1) : other)
-    return path === base || path.startsWith(below)
+    const isPattern = other.endsWith('/*')
+    const path = folded(isPattern ? other.slice(0, -1) : other)
+    return path === base || path.startsWith(below) || (!isPattern && isFormat(path))
   }
 }
 

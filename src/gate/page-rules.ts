@@ -29,7 +29,7 @@ const RESERVED = [
   '/sign-in/*',
   '/sign-out/*',
   '/.well-known/dualgate/*',
-].map(pattern => ({ pattern, covers: createCover(pattern) }))
+].map(pattern => ({ pattern, covers: createCover(pattern, false) }))
 
 /** The reserved pattern that covers a path, or all of what a pattern covers, in any spelling. */
 export const reservedFor = (path: string): string | undefined =>

@@ -16,7 +16,7 @@ export interface UpstreamTable {
   /**
    * The upstream with the longest `match` that is the path or ends where a segment of it ends; `null` for none, and for a
    * path that these rules do not forward. `other-spelling` where a backend could read the path as another spelling of a longer
-   * `match`: a shorter one does not have the permission and the limits of that upstream, so the path is not found.
+   * `match`, or as that with a suffix: a shorter one does not have the permission and the limits of that upstream, so the path is not found.
    */
   find(path: CanonicalPath, rules: Pick<PathRules, 'pages'>): Upstream | 'other-spelling' | null
   /**
@@ -44,8 +44,8 @@ export function createUpstreamTable(
       throw new Error(`upstreams ${other.name} and ${upstream.name} both match ${upstream.match}`)
     byMatch.set(upstream.match, upstream)
   }
-  const findExact = createFind(byMatch)
-  const findInAnySpelling = createFind(bySpelling(upstreams))
+  const findExact = createFind(byMatch, endOfSegment)
+  const findInAnySpelling = createFind(bySpelling(upstreams), endOfName)
   const haveOneSpelling = upstreams.every(({ match }) => isFolded(match))
 
   return {
@@ -53,7 +53,7 @@ export function createUpstreamTable(
     find(path, rules) {
       if (!isForwardable(path, rules)) return null
       const upstream = findExact(path)
-      if (haveOneSpelling && isFolded(path)) return upstream
+      if (haveOneSpelling && isFolded(path) && !hasFormat(path)) return upstream
       const alike = findInAnySpelling(folded(path))
       return alike === null || (upstream !== null && alike.includes(upstream)) ? upstream : 'other-spelling'
     },
@@ -68,16 +68,36 @@ export function createUpstreamTable(
   }
 }
 
-/** Finds what belongs to the longest match that is a path or ends where a segment of it ends. */
-function createFind<T>(byMatch: ReadonlyMap<string, T>): (path: string) => T | null {
+/** The last place before another where a path can end; `-1` for none. */
+type EndBefore = (path: string, place: number) => number
+
+const endOfSegment: EndBefore = (path, place) => path.lastIndexOf('/', place - 1)
+
+/** The same where a backend could read `/orders.json` as `/orders`. */
+const endOfName: EndBefore = (path, place) => {
+  const dot = hasFormat(path) ? path.lastIndexOf('.', place - 1) : -1
+  return dot > path.lastIndexOf('/') ? dot : endOfSegment(path, place)
+}
+
+/**
+ * Whether a path has a suffix that some routers, such as that of Rails, take for the format of the answer. Outside of `/api` it
+ * belongs to the name of a file.
+ */
+function hasFormat(path: string): boolean {
+  const last = path.length - (path.endsWith('/') ? 2 : 1)
+  return path.startsWith('/api/') && path.lastIndexOf('.', last) > path.lastIndexOf('/', last)
+}
+
+/** Finds what belongs to the longest match that is a path or ends where one can end. */
+function createFind<T>(byMatch: ReadonlyMap<string, T>, endBefore: EndBefore): (path: string) => T | null {
   const longest = Math.max(0, ...Array.from(byMatch.keys(), match => match.length))
   return path => {
     // The longest possible match ends here, so a long path costs no more than a short one.
-    let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
+    let end = path.length <= longest ? path.length : endBefore(path, longest + 1)
     while (end > 0) {
       const found = byMatch.get(path.slice(0, end))
       if (found !== undefined) return found
-      end = path.lastIndexOf('/', end - 1)
+      end = endBefore(path, end)
     }
     return byMatch.get('/') ?? null
   }

@@ -32,6 +32,9 @@ const ROWS: [method: string, target: string, expected: string][] = [
   ['GET', '/wiki./a', '7 BUSINESS by 2'],
   ['GET', '/%EF%BD%97iki/a', '7 BUSINESS by 2'],
   ['GET', '/wiki/assets%20/a.css', '7 BUSINESS by 2'],
+  ['GET', '/w%C4%B1ki/a', '7 BUSINESS by 2'],
+  ['GET', '/wiki.json', '7 BUSINESS by 2'],
+  ['GET', '/shop.json', '7 CONSUMER by 3'],
   ['GET', '/shop', '7 CONSUMER by 3'],
   ['GET', '/Shop/', '7 CONSUMER by 3'],
   ['GET', '/shop/a', 'no rule'],
@@ -40,6 +43,7 @@ const ROWS: [method: string, target: string, expected: string][] = [
   ['GET', '/wiki/assets/a.css', '7 none by 0'],
   ['GET', '/wiki/Assets/a.css', '7 BUSINESS by 2'],
   ['GET', '/wiki/assetsx', '7 BUSINESS by 2'],
+  ['GET', '/wiki/assets.json', '7 BUSINESS by 2'],
   ['GET', '/', '7 none by 5'],
   ['GET', '/index.html', 'no rule'],
   // Methods.

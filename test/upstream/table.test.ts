@@ -85,6 +85,8 @@ t.test('a path that a backend could read as another spelling of a longer match i
     '/api/v1/Sys/x',
     '/api/v1/C/a',
     '/Wiki/a',
+    '/W%C4%B0ki/a',
+    '/w%C4%B1ki/a',
     '/wiki.',
   ]
   for (const asked of REFUSED) t.equal(table.find(path(asked), { pages }), 'other-spelling', asked)
@@ -99,6 +101,39 @@ t.test('a path that a backend could read as another spelling of a longer match i
   }
   for (const [asked, match] of Object.entries(FOUND)) t.equal(table.find(path(asked), { pages })?.match, match, asked)
 })
+
+t.test(
+  'a path that a backend could read as a longer match with a suffix is not found, except outside of /api',
+  async t => {
+    const matches = ['/', '/wiki', '/api/v1/c/orders', '/api/v1/c/orders.csv', '/api/v1/c/v1.2']
+    const table = createUpstreamTable(matches.map(match => upstreamSettings({ name: match, match, target: TARGET })))
+    t.teardown(() => table.close())
+    const pages = createPageRules([{ path: '/*', needs: 'none' }])
+    const REFUSED = [
+      '/api/v1/c/orders.json',
+      '/api/v1/c/orders.json/',
+      '/api/v1/c/Orders.JSON',
+      '/api/v1/c/orders.a.b',
+      '/api/v1/c/orders.',
+      '/api/v1/c/orders.%C3%A9',
+      '/api/v1/c/v1.2.json',
+      '/api/v1/c/orders.csvx',
+      '/api/v1/c/orders.csv.gz',
+      `/api/v1/c/orders${'.a'.repeat(900)}`,
+    ]
+    for (const asked of REFUSED) t.equal(table.find(path(asked), { pages }), 'other-spelling', asked)
+    const FOUND: Record<string, string> = {
+      '/api/v1/c/orders.csv': '/api/v1/c/orders.csv',
+      '/api/v1/c/orders.csv/7': '/api/v1/c/orders.csv',
+      '/api/v1/c/orders/7.json': '/api/v1/c/orders',
+      '/api/v1/c/orders.x/7': '/',
+      '/api/v1/c/v1.3': '/',
+      '/api/v1/c/x.json': '/',
+      '/wiki.css': '/',
+    }
+    for (const [asked, match] of Object.entries(FOUND)) t.equal(table.find(path(asked), { pages })?.match, match, asked)
+  },
+)
 
 t.test('a table without entries finds nothing', async t => {
   t.equal(createUpstreamTable([]).find(path('/api/v1/c/x'), NO_PAGES), null)
