@@ -27,8 +27,8 @@ export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(spell
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 
 /**
- * Headers with which a backend serves another method or another path than the gate has judged. By the last two, Rack before
- * 2.2.20 answers with `X-Accel-Redirect` and a path of the client's choice, which nginx then requests.
+ * Headers with which a backend serves another method or another path than the gate has judged. By the last two, older Rack
+ * (CVE-2025-61780) answers with `X-Accel-Redirect` and a path of the client's choice, which nginx then requests.
  */
 const OVERRIDING = new Set([
   'x-http-method-override',
