@@ -86,7 +86,10 @@ export function explainRequest(
   const upstream = find(target.path, rules)
   if (upstream === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
   if (upstream === 'other-spelling')
-    return refusedWith(rows, 'NOT_FOUND: it is another spelling of a path with a longer match')
+    return refusedWith(
+      rows,
+      'NOT_FOUND: a backend could read it as a path with a longer match; if it is another one, name it as a match',
+    )
   const path = orRefusal(() => upstream.pathFor(target.path))
   if (path instanceof Refusal)
     return refusedWith([...rows, answeredBy(upstream)], `${describeRefusal(path)}, after its rewrite`)

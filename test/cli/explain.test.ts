@@ -167,7 +167,9 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   ],
   [
     ['GET', '/api/v1/public/c/Told'],
-    [/^refused +NOT_FOUND: it is another spelling of a path with a longer match$/m],
+    [
+      /^refused +NOT_FOUND: a backend could read it as a path with a longer match; if it is another one, name it as a match$/m,
+    ],
     /answered by/,
   ],
   [['TRACE', '/api/v1/c/orders/7'], [/^refused +METHOD_NOT_ALLOWED: only GET, HEAD, .*, OPTIONS are served$/m], /rule/],
