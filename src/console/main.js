@@ -125,6 +125,7 @@ function route() {
   const name = asked ?? offered[0] ?? 'account'
   if (asked === undefined && address.name !== '') history.replaceState(null, '', ' ')
   if (name === shown) {
+    closeDialogs()
     turn(address)
     return showTop(name)
   }

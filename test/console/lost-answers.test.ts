@@ -95,6 +95,29 @@ t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => 
     await page.locator('.own-keys .empty').waitFor()
   })
 
+  t.test('a login id that was enabled is shown as such, and leaves the list of those that are disabled', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const { business } = fixture.gateway.sides
+    await business.disable(user, 600)
+    await arrive(fixture, visitor, ['sys:session:*'])
+    await page.click('[data-key=disabled-ids]')
+    await loseAnswer(page, '**/untie-disable')
+    await page.click(`[data-key="enable ${user}"]`)
+    await page.locator(`[data-key="enable ${user}"]`).waitFor({ state: 'detached' })
+    t.equal(await page.textContent('#notice'), textOf('en', 'unsure'))
+    await page.keyboard.press('Escape')
+    await business.disable(user, 600)
+    await page.click('[data-key=check-id]')
+    await page.fill('#login-id', user)
+    await page.keyboard.press('Enter')
+    await loseAnswer(page, '**/untie-disable')
+    await page.click('dialog [data-key=enable]')
+    await page.locator('.disable-state', { hasText: textOf('en', 'not_disabled') }).waitFor()
+    t.equal(await page.textContent('#notice'), textOf('en', 'unsure'))
+  })
+
   t.test('who changes a password reads that the new one may be valid', async t => {
     const { page, username } = await openOwn(t)
     await page.click('[data-key=change-password]')

@@ -21,8 +21,10 @@ export function openEdit(account, side) {
       const changes = Object.entries(fields.values()).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(account, name) ?? ''),
       )
+      // Nothing is saved then, and the account may not even be there any more.
+      if (changes.length === 0) return dialog.close()
       const { id, revision } = account
-      if (changes.length > 0) await post(`${side.base}/edit`, { id, revision, ...Object.fromEntries(changes) })
+      await post(`${side.base}/edit`, { id, revision, ...Object.fromEntries(changes) })
       dialog.close()
       notify(t('saved', { user: nameOf(account) }))
     },

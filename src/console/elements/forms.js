@@ -140,17 +140,20 @@ const setRunning = (button, running) => button.setAttribute('aria-disabled', Str
  * What a click on a button does, once at a time. A fault becomes a message.
  *
  * @param {() => Promise<void>} run
+ * @param {ActionForm['reload']} [reload] As that of `actionForm`.
  * @returns {(click: { currentTarget: HTMLButtonElement }) => Promise<void>}
  */
 export const onceAtATime =
-  run =>
+  (run, reload) =>
   async ({ currentTarget: button }) => {
     if (isRunning(button)) return
     setRunning(button, true)
     try {
       await run()
+      await reload?.()
     } catch (problem) {
       notify(faultText(problem))
+      if (problem instanceof CallError && !hasEnded(problem)) reload?.()
     } finally {
       setRunning(button, false)
     }

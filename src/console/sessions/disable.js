@@ -4,7 +4,7 @@ import { h, notify, show } from '../elements/dom.js'
 import { onceAtATime } from '../elements/forms.js'
 import { createLoads } from '../elements/loads.js'
 import { duration } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
+import { faultText, InputFault, t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
 
 /** The selectable durations in seconds: ten minutes, an hour, a day, a week, thirty days. */
@@ -23,6 +23,7 @@ export function confirmDisable({ base, userId, name, done }) {
   )
   time.value = '3600'
   const alsoEnd = h('input', { type: 'checkbox', id: 'disable-end', checked: true })
+  let isShorterMeant = false
   confirm({
     title: t('disable_title', { user: name }),
     details: [t('disable_detail'), ...(isOwner(base, userId) ? [t('disable_own_detail')] : [])],
@@ -34,11 +35,27 @@ export function confirmDisable({ base, userId, name, done }) {
     ],
     async run() {
       const seconds = Number(time.value)
+      // Another administrator may have disabled the user meanwhile.
+      if (!isShorterMeant && (await isDisabledBeyond(seconds, { base, userId }))) {
+        isShorterMeant = true
+        throw new InputFault('disabled_longer')
+      }
       await post(`${base}/disable`, { user_id: userId, seconds })
       if (can('end') && alsoEnd.checked) await post(`${base}/exit`, { user_id: userId })
       notify(t('disabled_done', { user: name, time: duration(seconds) }))
     },
   })
+}
+
+/**
+ * Whether a user is disabled for more than so many seconds.
+ *
+ * @param {number} seconds
+ * @param {{ base: string, userId: string }} user
+ */
+async function isDisabledBeyond(seconds, { base, userId }) {
+  const { disable_time } = await get(`${base}/disabled`, { user_id: userId })
+  return disable_time > seconds
 }
 
 /**
@@ -63,7 +80,7 @@ export async function disableState({ base, userId, name, done = () => {} }) {
       is_disable &&
         h(
           'button',
-          { type: 'button', class: 'small', 'data-key': 'enable', onclick: onceAtATime(enable) },
+          { type: 'button', class: 'small', 'data-key': 'enable', onclick: onceAtATime(enable, reload) },
           t('enable'),
         ),
     )
@@ -72,7 +89,11 @@ export async function disableState({ base, userId, name, done = () => {} }) {
   async function enable() {
     await post(`${base}/untie-disable`, { user_id: userId })
     notify(t('enabled_done', { user: name }))
-    await load()
+  }
+
+  async function reload() {
+    // What was shown may be over.
+    await load().catch(problem => show(place, h('span', { class: 'fault', role: 'alert' }, faultText(problem))))
     done()
   }
 }

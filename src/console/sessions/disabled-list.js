@@ -40,7 +40,7 @@ export function openDisabledList({ base, done }) {
     const page = paged.page()
     if (page === null) return
     found.textContent = t('disabled_found', { n: count(page.total) })
-    show(list, page.records.length > 0 && disabledTable(page.records, enable))
+    show(list, page.records.length > 0 && disabledTable(page.records, { enable, reload }))
     show(pages, ...(page.total === 0 ? [] : turning(page, query.size, paged.request, 'disabled-rows')))
   }
 
@@ -48,6 +48,9 @@ export function openDisabledList({ base, done }) {
   async function enable(userId) {
     await post(`${base}/untie-disable`, { user_id: userId })
     notify(t('enabled_done', { user: userId }))
+  }
+
+  async function reload() {
     await paged.reload()
     done()
   }
@@ -55,9 +58,9 @@ export function openDisabledList({ base, done }) {
 
 /**
  * @param {DisabledId[]} ids
- * @param {(userId: string) => Promise<void>} enable
+ * @param {{ enable: (userId: string) => Promise<void>, reload: () => Promise<void> }} actions
  */
-const disabledTable = (ids, enable) =>
+const disabledTable = (ids, { enable, reload }) =>
   table({
     caption: t('disabled_ids'),
     columns: [
@@ -77,7 +80,7 @@ const disabledTable = (ids, enable) =>
           key: `enable ${userId}`,
           text: t('enable'),
           about: userId,
-          onclick: onceAtATime(() => enable(userId)),
+          onclick: onceAtATime(() => enable(userId), reload),
         }),
       ],
     ],
