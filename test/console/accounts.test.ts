@@ -9,7 +9,6 @@ import {
   confirm,
   holdAnswer,
   keep,
-  obstaclesEverywhere,
   openInTrouble,
   openPage,
   sendSignIn,
@@ -17,6 +16,7 @@ import {
 } from '../support/console.ts'
 import { sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { until } from '../support/until.ts'
 import {
   find,

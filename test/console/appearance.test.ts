@@ -1,7 +1,8 @@
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { fillIn, obstaclesEverywhere, search, signIn, solve } from '../support/console.ts'
+import { fillIn, search, signIn, solve } from '../support/console.ts'
 import { ADMIN, someone } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { openConsole, row, searchNewUser } from './console-fixture.ts'
 
 /* The page for administrators in both languages and themes, on a telephone, and without a mouse. */

@@ -1,16 +1,9 @@
 import type { Route } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import {
-  arrive,
-  fillIn,
-  holdRefreshOnceLoaded,
-  obstaclesEverywhere,
-  sendSignIn,
-  signIn,
-  solve,
-} from '../support/console.ts'
+import { arrive, fillIn, holdRefreshOnceLoaded, sendSignIn, signIn, solve } from '../support/console.ts'
 import { ADMIN, someone } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { until } from '../support/until.ts'
 import { failSignIn, failStore, openConsole, row } from './console-fixture.ts'
 import { textOf } from './texts.ts'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { obstaclesEverywhere, search, signIn } from '../support/console.ts'
+import { search, signIn } from '../support/console.ts'
 import { someone } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { openConsole, row } from './console-fixture.ts'
 
 /* Login ids are disabled and enabled at the page of sessions. */

@@ -1,16 +1,7 @@
 import type { Test } from 'tap'
 import { codeAt, wrongCode, wrongCodes } from '../second-factor/factor-fixture.ts'
-import {
-  bring,
-  choose,
-  confirm,
-  fillIn,
-  keep,
-  obstaclesEverywhere,
-  openPage,
-  sendSignIn,
-  solve,
-} from '../support/console.ts'
+import { bring, choose, confirm, fillIn, keep, openPage, sendSignIn, solve } from '../support/console.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSecret } from './accounts-fixture.ts'
 import { textOf } from './texts.ts'
 

@@ -4,8 +4,9 @@ import t from 'tap'
 import type { JournalEntry } from '../../src/store/journal.ts'
 import { createEntryId } from '../../src/store/journal-id.ts'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, choose, obstaclesEverywhere } from '../support/console.ts'
+import { arrive, choose } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { textOf } from './texts.ts'
 
 /* What administrators find in the journal, and save of it. */

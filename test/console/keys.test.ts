@@ -10,13 +10,13 @@ import {
   choose,
   confirm,
   keep,
-  obstaclesEverywhere,
   openInTrouble,
   openPage,
   signIn,
 } from '../support/console.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { encrypted, makeOwnKey } from '../support/keys.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { until } from '../support/until.ts'
 import { find, openAccounts, openAnd, PASSWORD, pagesOf } from './accounts-fixture.ts'
 import { type Language, textOf } from './texts.ts'

@@ -1,16 +1,9 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import {
-  choose,
-  comeBack,
-  findMisplaced,
-  holdRefresh,
-  holdRefreshOnceLoaded,
-  openPage,
-  signIn,
-} from '../support/console.ts'
+import { choose, comeBack, holdRefresh, holdRefreshOnceLoaded, openPage, signIn } from '../support/console.ts'
 import { type Fixture, someone } from '../support/gateway-fixture.ts'
+import { findMisplaced } from '../support/obstacles.ts'
 import { until } from '../support/until.ts'
 import { openAccounts } from './accounts-fixture.ts'
 import { openConsole } from './console-fixture.ts'

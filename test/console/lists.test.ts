@@ -1,16 +1,9 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import {
-  arrive,
-  bring,
-  choose,
-  confirm,
-  holdRefreshOnceLoaded,
-  obstaclesEverywhere,
-  search,
-} from '../support/console.ts'
+import { arrive, bring, choose, confirm, holdRefreshOnceLoaded, search } from '../support/console.ts'
 import { someone } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { openConsole, searchNewUser } from './console-fixture.ts'
 import { textOf } from './texts.ts'
 

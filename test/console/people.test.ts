@@ -2,18 +2,9 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import {
-  choose,
-  confirm,
-  fillIn,
-  keep,
-  obstaclesEverywhere,
-  openPage,
-  sendSignIn,
-  signIn,
-  solve,
-} from '../support/console.ts'
+import { choose, confirm, fillIn, keep, openPage, sendSignIn, signIn, solve } from '../support/console.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
 import { until } from '../support/until.ts'
 import { type Language, textOf } from './texts.ts'
 
