@@ -4,6 +4,7 @@ import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts
 import { choose, comeBack, holdRefresh, holdRefreshOnceLoaded, openPage, signIn } from '../support/console.ts'
 import { type Fixture, someone } from '../support/gateway-fixture.ts'
 import { findMisplaced } from '../support/obstacles.ts'
+import { openProviderGateway } from '../support/provider-gateway.ts'
 import { until } from '../support/until.ts'
 import { openAccounts } from './accounts-fixture.ts'
 import { openConsole } from './console-fixture.ts'
@@ -46,12 +47,21 @@ const dialog = (name: string, button: string, loaded: string): View => ({
 const VIEWS = [
   opened('sessions', '.user-list tbody tr'),
   dialog('sessions of a user', '.user-list .link >> nth=1', '.token-list tbody tr'),
+  dialog('disabling', '.user-list [data-key^=disable] >> nth=1', '[type=submit]'),
+  dialog('end of a user', '.user-list [data-key^="end u"] >> nth=0', '[type=submit]'),
+  dialog('check of a login id', '[data-key=check-id]', '[type=submit]'),
+  dialog('disabled login ids', '[data-key=disabled-ids]', 'tbody tr'),
   opened('accounts', '.account-list tbody tr'),
+  dialog('account', '.account-list .link >> nth=1', 'footer'),
+  dialog('edit', '.account-list [data-key^=edit] >> nth=1', '[type=submit]'),
+  dialog('reset', '.account-list [data-key^=password] >> nth=0', '[type=submit]'),
   dialog('new account', '[data-key=add]', '[type=submit]'),
   opened('keys', '.key-list, .empty'),
   opened('journal', '.journal-list tbody tr'),
   opened('account', '.own-sessions tbody tr'),
   dialog('new password', '[data-key=change-password]', '[type=submit]'),
+  dialog('second factor', '[data-key=set-up]', '[type=submit]'),
+  dialog('new key', '[data-key=add-key]', '[type=submit]'),
 ]
 
 /** What is drawn anew for a new size is drawn before the second frame. */
@@ -102,6 +112,7 @@ async function openLists(fixture: Fixture, visitor: Visitor): Promise<void> {
 
 t.test('nothing is cut off or wider than the window', { skip: withoutBrowser }, async t => {
   const { visit, fixture, add } = await openAccounts(t, { config: { session_administration: true } })
+  await fixture.gateway.sides.business.disable(someone(), 600)
   for (let accounts = 0; accounts < 5; accounts++)
     await add({ roles: ['operator'], nickname: 'A person with a long name' })
   const visitor = await visit(t)
@@ -120,7 +131,23 @@ t.test('nothing is cut off or wider than the window', { skip: withoutBrowser }, 
     for (const { name, open, isDialog } of VIEWS) {
       await open(page)
       t.same(await misfitsOf(page, `${language}, ${name}`), [])
-      if (isDialog) await page.keyboard.press('Escape')
+      if (!isDialog) continue
+      await page.keyboard.press('Escape')
+      await page.locator('dialog').waitFor({ state: 'detached' })
+    }
+  }
+})
+
+t.test('nothing is cut off on the way to a provider, and out', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  const { url } = await openProviderGateway(t)
+  const { page } = await visit(t)
+  for (const path of ['/sign-in/b/', '/sign-in/b/?failed=group-required', '/sign-out/b']) {
+    await page.goto(url + path)
+    await page.waitForSelector('button[type=submit]')
+    for (const language of LANGUAGES) {
+      await choose(page, language)
+      t.same(await misfitsOf(page, `${language}, ${path.replaceAll('/', ' ')}`), [])
     }
   }
 })
@@ -167,9 +194,9 @@ t.test('the page of sessions in a small window', { skip: withoutBrowser }, async
   for (const height of [450, 256])
     t.test(`what has the focus is not covered on the way through a page and back, ${height} pixels high`, async t => {
       await page.setViewportSize({ width: height === 256 ? 320 : 900, height })
-      for (const name of ['sessions', 'journal', 'account']) {
+      for (const name of ['sessions', 'accounts', 'keys', 'journal', 'account']) {
         await openPage(page, name)
-        await page.waitForSelector('main tbody tr')
+        await page.waitForSelector('main :is(tbody tr, .empty p)')
         await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur())
         await page.mouse.click(0, 0)
         const [there, back] = [await walk(page, 'Tab'), await walk(page, 'Shift+Tab')]
