@@ -216,6 +216,16 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     t.equal(pathOf(page), '/console/')
   })
 
+  t.test('the second click of a double click on the sign-out page does not sign out past the provider', async t => {
+    const { page } = await visit(t)
+    await page.goto(`${url}/sign-out/b`)
+    const button = page.locator('form [type=submit]')
+    const isSent = await button.evaluate(it =>
+      it.dispatchEvent(new MouseEvent('click', { detail: 2, cancelable: true })),
+    )
+    t.equal(isSent, false)
+  })
+
   t.test('a logout at the provider ends the open page, and the sign-in says why', async t => {
     const visitor = await visit(t)
     const { page } = visitor

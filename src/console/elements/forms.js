@@ -160,7 +160,7 @@ export const onceAtATime =
   }
 
 /** The second click of a double click was meant for what has opened the form, at the same place. */
-const refuseSecondClick = (/** @type {MouseEvent} */ event) => event.detail > 1 && event.preventDefault()
+export const refuseSecondClick = (/** @type {MouseEvent} */ event) => event.detail > 1 && event.preventDefault()
 
 /** An ended session has already led to the sign-in, which says so. */
 const hasEnded = (/** @type {unknown} */ problem) => problem instanceof CallError && problem.code === 401

@@ -1,5 +1,6 @@
 import { choices } from '../choices.js'
 import { h, mark, show } from '../elements/dom.js'
+import { refuseSecondClick } from '../elements/forms.js'
 import { t } from '../language/language.js'
 
 /* A button that signs out: a link alone must not, because any page can follow a link for its visitor. */
@@ -12,7 +13,8 @@ function draw() {
     'form',
     { class: 'sign-in', method: 'post' },
     h('header', {}, mark(), h('div', {}, h('h1', {}, t('sign_out')), h('p', {}, t('sign_out_detail')))),
-    h('footer', {}, h('button', { type: 'submit', class: 'primary' }, t('sign_out'))),
+    // Of two sign-outs the second finds no session, and would not lead on to its provider.
+    h('footer', {}, h('button', { type: 'submit', class: 'primary', onclick: refuseSecondClick }, t('sign_out'))),
   )
   show(app, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-choices' }, choices(draw))))
 }
