@@ -65,6 +65,7 @@ t.test('check --connect reports the version of Redis and its warnings', { skip: 
     /warning: Redis writes no append-only/,
   ])
   t.equal(await redis.cli('DBSIZE'), '0', 'nothing was written')
+  t.match(await redis.cli('INFO', 'commandstats'), /^cmdstat_eval:calls=1,/m, 'the right to write is asked for once')
 })
 
 t.test('check --connect says what to do about a Redis that cannot be used', { skip: withoutRedisServer }, async t => {

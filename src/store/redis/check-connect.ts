@@ -8,7 +8,7 @@ import { isLoading } from './connection/loading.ts'
 import type { RedisSettings } from './connection/options.ts'
 import { missingRight } from './connection/rights.ts'
 import { answerOf } from './connection/silence.ts'
-import { redisWarnings } from './connection/warnings.ts'
+import { configurationWarnings } from './connection/warnings.ts'
 
 /** What a Redis answers to a gateway that would use it. */
 export type RedisProbe = { fault: string } | { fault: null; version: string; warnings: string[] }
@@ -29,7 +29,7 @@ export async function probeRedis(settings: RedisSettings, prefix: string, timeou
     const lack = await missingRight(client, absentKey)
     if (lack !== null) return { fault: remedyFor(lack) }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
-    return { fault: null, version, warnings: await redisWarnings(client, absentKey, systemClock) }
+    return { fault: null, version, warnings: await configurationWarnings(client, systemClock) }
   } catch (fault) {
     return { fault: remedyFor(faults[0] ?? summaryOf(fault)) }
   } finally {

@@ -5,10 +5,16 @@ import { remedyOf } from './fault.ts'
 import { missingRight } from './rights.ts'
 import { answerOf } from './silence.ts'
 
-/** Warnings about the configuration of Redis; in a Cluster every master is checked. */
+/** Warnings about the rights of this user, and about the configuration of Redis. */
 export async function redisWarnings(client: RedisClient, absentKey: string, clock: Clock): Promise<string[]> {
+  const warnings = await Promise.all([rightWarning(client, absentKey), configurationWarnings(client, clock)])
+  return warnings.flat()
+}
+
+/** Warnings about the configuration of Redis; in a Cluster every master is checked. */
+export async function configurationWarnings(client: RedisClient, clock: Clock): Promise<string[]> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-  const warnings = await Promise.all([rightWarning(client, absentKey), ...nodes.map(node => nodeWarnings(node, clock))])
+  const warnings = await Promise.all(nodes.map(node => nodeWarnings(node, clock)))
   return [...new Set(warnings.flat())]
 }
 
