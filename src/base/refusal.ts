@@ -168,7 +168,7 @@ export type FieldFault =
   | 'belongs to a service account, which has no password and no second factor'
   | 'must be a list of at most {maximum} texts of 1 to 128 characters'
   | 'must be shorter: the limits of a key are at most {maximum} bytes together, as JSON'
-  | 'must be paths as they are sent, without a slash at the end'
+  | 'must be paths as they are sent, with a slash at the beginning and none at the end'
   | 'must be addresses or CIDR ranges'
 
 /** The faults of a new password, as clients get them in `data.faults`; `http/server/failure-texts.ts` has the texts. */

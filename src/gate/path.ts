@@ -51,6 +51,7 @@ export function checkRewritten(path: string): CanonicalPath {
 }
 
 function judge(path: string): CanonicalPath {
+  if (!path.startsWith('/')) throw badPath('no slash at the beginning')
   if (!PATH.test(path)) throw badPath('a character or escape that a path must not have')
   if (path.includes('//')) throw badPath('an empty segment')
   if (DOT_SEGMENT.test(path)) throw badPath('a dot segment')

@@ -96,7 +96,12 @@ export function readWanted(wanted: WantedKey, { max_age }: Pick<KeySettings, 'ma
   if (typeof days === 'number' && (days < 1 || days > maximum))
     throw invalid('days', 'must be a whole number from {minimum} to {maximum}', { minimum: 1, maximum })
   for (const [field, values] of Object.entries({ permissions, paths, addresses })) refuseMany(field, values)
-  refuseUnknown('paths', paths, isPathPrefix, 'must be paths as they are sent, without a slash at the end')
+  refuseUnknown(
+    'paths',
+    paths,
+    isPathPrefix,
+    'must be paths as they are sent, with a slash at the beginning and none at the end',
+  )
   refuseUnknown('addresses', addresses, isAddressRange, 'must be addresses or CIDR ranges')
   refuseLong({ permissions, paths, addresses })
   return { name: name.trim(), lifetime: days == null ? max_age : days * DAY, permissions, paths, addresses }

@@ -155,6 +155,7 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   [['GET', '/api/v1/near/x', '--address', '10.0.0.9'], [/^refused +ADDRESS_NOT_ALLOWED: 10\.0\.0\.9$/m], /NOT_FOUND/],
   [['GET', '/api/v1/near/x', '--address', '10.0.0.8'], [/NOT_FOUND/], /ADDRESS_NOT_ALLOWED/],
   [['GET', '/api/v1/far'], [/^access +access\[1\] \/api\/v1\/far: every client address except 2001:db8::\/32$/m]],
+  [['GET', 'api/v1/c/orders'], [/^refused +BAD_PATH: no slash at the beginning$/m], /upstream/],
   [['GET', '/api/v1/c/../sys'], [/^refused +BAD_PATH: a dot segment$/m], /upstream/],
   [['GET', `/${'a'.repeat(3000)}`], [/^refused +URI_TOO_LONG/m]],
   [

@@ -153,8 +153,8 @@ withEveryStore(
         [['add', name, '--days', '366'], /days must be a whole number from 1 to 365/],
         [['add', name, '--name', ' '], /name must not be empty/],
         [['add', name, '--name', 'x'.repeat(65)], /name must be at most 64 characters/],
-        [['add', name, '--path', '/api/v1/b/'], /paths must be paths as they are sent/],
-        [['add', name, '--path', 'orders'], /paths must be/],
+        [['add', name, '--path', '/api/v1/b/'], /paths must be paths as they are sent, .* none at the end$/m],
+        [['add', name, '--path', 'api/v1/b'], /paths must be paths as they are sent, with a slash at the beginning/],
         [['add', name, '--address', '10.0.0.0/33'], /addresses must be addresses or CIDR ranges/],
         [['add', name, '--permission', ''], /permissions must be a list of at most 64 texts of 1 to 128 characters/],
         [

@@ -189,7 +189,8 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
     '必须是列表，最多 {maximum} 项，每项 1 到 128 个字符',
   'must be shorter: the limits of a key are at most {maximum} bytes together, as JSON':
     '过长，请缩短：密钥的各项限制转为 JSON 后合计最多 {maximum} 字节',
-  'must be paths as they are sent, without a slash at the end': '必须是与请求中的写法一致的路径，结尾没有斜杠',
+  'must be paths as they are sent, with a slash at the beginning and none at the end':
+    '必须是与请求中的写法一致的路径，开头有斜杠，结尾没有斜杠',
   'must be addresses or CIDR ranges': '必须是地址或 CIDR 网段',
 }
 
