@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { readConfiguration } from '../../src/settings/load.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
 import { BESIDE, faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
@@ -125,23 +125,76 @@ t.test('NODE_ENV may be set in .env too', async t => {
   t.equal(faults.length, 2)
 })
 
+/** The warnings about a text of `.env`. */
+const warningsOf = (t: Test, text: string) =>
+  readConfiguration('gateway.yaml', {}, folderWith(t, { ...BESIDE, 'gateway.yaml': '', '.env': text }), {
+    secretsNeeded: false,
+  })
+    .warnings.filter(({ place }) => place.startsWith('.env'))
+    .sort((a, b) => (a.place < b.place ? -1 : 1))
+
 t.test(
   'a setting in .env whose parts have one underscore between them is a warning, unless the right name is set',
   async t => {
-    const warningsOf = (text: string) =>
-      readConfiguration('gateway.yaml', {}, folderWith(t, { ...BESIDE, 'gateway.yaml': '', '.env': text }), {
-        secretsNeeded: false,
-      })
-        .warnings.filter(({ place }) => place.startsWith('.env'))
-        .sort((a, b) => (a.place < b.place ? -1 : 1))
     const message = (name: string) => new RegExp(`is no setting: .* as in ${name}\\. It is ignored: `)
-    t.match(warningsOf('STORE_KIND=redis\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'), [
+    t.match(warningsOf(t, 'STORE_KIND=redis\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'), [
       { place: '.env LOGIN_RATE_LIMIT_LOGIN', message: message('LOGIN__RATE_LIMIT__LOGIN') },
       { place: '.env STORE_KIND', message: message('STORE__KIND') },
     ])
-    t.strictSame(warningsOf(`JWT_SECRET_KEY=x\nJWT__SECRET_KEY=${GOOD_KEY}\n`), [])
+    t.strictSame(warningsOf(t, `JWT_SECRET_KEY=x\nJWT__SECRET_KEY=${GOOD_KEY}\n`), [])
   },
 )
+
+t.test(
+  'a setting in .env whose first part is misspelled is a warning, and a name of another program is not',
+  async t => {
+    const message = (name: string) => new RegExp(`^unknown setting, similar to ${name}\\. It is ignored: `)
+    t.match(warningsOf(t, 'TRUSTED_PROXY=10.0.0.1\nSTROE__KIND=redis\nlisten__port=1\nTIME_ZONE=UTC\n'), [
+      { place: '.env STROE__KIND', message: message('STORE__KIND') },
+      { place: '.env TIME_ZONE', message: message('TIMEZONE') },
+      { place: '.env TRUSTED_PROXY', message: message('TRUSTED_PROXIES') },
+      { place: '.env listen__port', message: message('LISTEN__PORT') },
+    ])
+    const others = [
+      'DATE',
+      'LOCAL',
+      'SESSION',
+      'ACCOUNT',
+      'PASSWORD',
+      'SERVER_PORT',
+      'JAVA__HOME',
+      'STORES__KINDS',
+      'KEY',
+    ]
+    t.strictSame(warningsOf(t, others.map(name => `${name}=x\n`).join('')), [])
+    t.strictSame(warningsOf(t, 'TRUSTED_PROXY=10.0.0.1\nTRUSTED_PROXIES=10.0.0.2\n'), [], 'the right one is set, too')
+  },
+)
+
+t.test('a line of .env without = is a warning if it names a setting, and the next line counts', async t => {
+  const secret = 'c2VjcmV0IHRoYXQgbXVzdCBub3QgYmUgc2hvd24'
+  const lines = [
+    'HOME /root',
+    'A="x',
+    'LOCALE',
+    '" LOCALE',
+    `JWT__SECRET_KEY: ${secret}`,
+    'LISTEN__PORT=9',
+    `INTERNAL__SECRET: "${secret}=="`,
+    'export STROE__KIND redis',
+    'PROFILE',
+    'TIMEZONE=UTC',
+    secret,
+  ]
+  const found = warningsOf(t, lines.join('\n'))
+  t.match(
+    found.map(({ place }) => place),
+    ['.env, line 5', '.env, line 7', '.env, line 8', '.env, line 9'],
+  )
+  t.match(found[0]?.message, /^has no = behind JWT__SECRET_KEY. It is ignored: correct it/)
+  t.notMatch(JSON.stringify(found), /c2Vj/)
+  t.match(settingsOf(t, '', {}, { '.env': lines.join('\n') }), { listen: { port: 9 }, timezone: 'UTC' })
+})
 
 t.test('unknown keys are warnings in .env, which other programs may read, and faults in the environment', async t => {
   const files = { '.env': 'CORS__ALLOW_ORIGINS=["http://a.example"]\nLISTEN__PROT=1\nDB__URL=x\n' }

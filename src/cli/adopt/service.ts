@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { readEnvText } from '../../settings/notation/env-file.ts'
+import { readEnvText, splitEnv } from '../../settings/notation/env-file.ts'
 import { ConfigurationError } from '../../settings/notation/fault.ts'
 import { NOT_UTF8 } from '../../settings/notation/utf8.ts'
 import { isSection, variableOf } from '../../settings/notation/written.ts'
@@ -85,7 +85,7 @@ function envVariables(path: string): Variables {
     throw new CommandError(`${path} cannot be read (${(fault as NodeJS.ErrnoException).code})`)
   }
   if (text === null) throw new CommandError(`${path} ${NOT_UTF8}`)
-  return parseEnv(withHashes(text)) as Record<string, string>
+  return parseEnv(withHashes(splitEnv(text).assigned)) as Record<string, string>
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { readEnvText } from '../notation/env-file.ts'
-import { ConfigurationError, suggest } from '../notation/fault.ts'
+import { readEnvText, splitEnv, type Unassigned } from '../notation/env-file.ts'
+import { ConfigurationError, nearest, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
 import { NOT_UTF8 } from '../notation/utf8.ts'
 import { isSection, type KeyPath, type Place, textOf, variableOf, type Written } from '../notation/written.ts'
@@ -18,6 +18,8 @@ interface Variable {
 export interface Variables extends ReadonlyMap<string, Variable> {
   /** Where a variable stands that is empty, and set nowhere else; by name. */
   readonly empty: ReadonlyMap<string, Place>
+  /** Lines of `.env` without an assignment, and the name of the file. */
+  readonly unassigned: readonly (Unassigned & { file: string })[]
 }
 
 /** An empty variable is one that is not set: that is what an unset one becomes on its way through a compose file. */
@@ -37,9 +39,10 @@ export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Vari
   }
   add(environment, 'environment', false)
   const file = join(cwd, '.env')
-  const text = readEnvFile(file)
-  if (text !== null) add(parseEnv(text), labelOf(file, cwd), true)
-  return Object.assign(variables, { empty })
+  const label = labelOf(file, cwd)
+  const { assigned, unassigned } = splitEnv(readEnvFile(file) ?? '')
+  add(parseEnv(assigned), label, true)
+  return Object.assign(variables, { empty, unassigned: unassigned.map(line => ({ ...line, file: label })) })
 }
 
 /** `null` if there is no such file. */
@@ -62,7 +65,7 @@ function readEnvFile(file: string): string | null {
  * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`, and `LOGIN__PROVIDERS__0__CLIENT_SECRET`
  * that of the first entry of `login.providers`, which is written elsewhere. A name whose first part
  * is unknown belongs to another program. If only the rest is unknown, it is a fault; in `.env` it is a warning, because
- * another program may read it. There, a setting whose parts have one underscore between them is a warning, too.
+ * another program may read it. There, what is nearly the name of a setting is a warning, too.
  */
 export function overlay(schema: Schema, written: Written, variables: Variables): void {
   // The shorter name first: a variable for a part overrides one for the whole.
@@ -70,9 +73,8 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
   for (const [name, { text, place, isShared }] of byLength) {
     const found = findKey(schema, written, name)
     if (found === null) {
-      const meant = isShared ? nameMeantBy(name, schema) : null
-      if (meant !== null && !variables.has(meant))
-        written.warnings.push({ place: place.label, message: `${SINGLE}${meant}${NOT_OURS}`, path: [] })
+      const fault = isShared ? faultOfName(name, schema, written, variables) : null
+      if (fault !== null) written.warnings.push({ place: place.label, message: `${fault}${NOT_OURS}`, path: [] })
       continue
     }
     if ('fault' in found) {
@@ -84,6 +86,25 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
     if (value === undefined) written.faults.push({ place: place.label, message: NOT_FLOW, path: found.path })
     else written.set(found.path, value, place)
   }
+  warnOfUnassigned(schema, written, variables)
+}
+
+/** Only where a line begins with what is, or is nearly, the name of a setting. */
+function warnOfUnassigned(schema: Schema, written: Written, variables: Variables): void {
+  for (const { line, name, file } of variables.unassigned) {
+    const isSetting = findKey(schema, written, name) !== null && !variables.has(name)
+    if (!isSetting && faultOfName(name, schema, written, variables) === null) continue
+    const message = `has no = behind ${name}${NOT_OURS}`
+    written.warnings.push({ place: `${file}, line ${line}`, message, path: [] })
+  }
+}
+
+/** Why a name is no setting, with the one that was probably meant; `null` for that of another program, or if the right one is set. */
+function faultOfName(name: string, schema: Schema, written: Written, variables: Variables): string | null {
+  const spaced = nameMeantBy(name, schema)
+  const meant = spaced ?? nameNear(name, schema, written)
+  if (meant === null || variables.has(meant)) return null
+  return spaced === null ? `unknown setting, similar to ${meant}` : `${SINGLE}${meant}`
 }
 
 const SINGLE = 'is no setting: the parts of a name have two underscores between them, as in '
@@ -122,6 +143,28 @@ function nameMeantBy(name: string, schema: Schema): string | null {
   }
   return null
 }
+
+/** A shorter name is near to too many others. */
+const LEAST_ALONE = 6
+
+/** The setting whose first part is nearly that of `name`, and whose other parts are the same; `null` for none. */
+function nameNear(name: string, schema: Schema, written: Written): string | null {
+  const [first, ...rest] = name.split('__') as [string, ...string[]]
+  const properties = Object.entries(propertiesOf(schema))
+  // Alone, the name of a section is that of its YAML, which few write and other programs have names like.
+  const known = rest.length > 0 ? properties : properties.filter(([, inner]) => !isSectionOnly(inner))
+  if (rest.length === 0 && name.length < LEAST_ALONE) return null
+  const near = nearest(
+    first,
+    known.map(([key]) => key.toUpperCase()),
+  )
+  if (near === undefined) return null
+  const meant = [near, ...rest].join('__').toUpperCase()
+  const found = findKey(schema, written, meant)
+  return found === null || 'fault' in found ? null : meant
+}
+
+const isSectionOnly = (schema: Schema): boolean => branchesOf(schema).every(({ type }) => type === 'object')
 
 const POSITION = /^(?:0|[1-9]\d{0,8})$/
 
