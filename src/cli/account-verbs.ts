@@ -56,7 +56,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 
 const SESSIONS_END = 'the running gateway ends the sessions, or the next start does'
 
-const ELSEWHERE = 'for a gateway of another folder, run this there, or name its configuration with --config'
+const ELSEWHERE =
+  'start the gateway first; for a gateway of another folder, run this there, or name its configuration with --config'
 
 /** A role may be for backends only, so it is accepted. */
 function warnOfUnknownRoles(roles: readonly string[], { settings }: Place, { errors }: Terminal): void {
@@ -67,6 +68,8 @@ function warnOfUnknownRoles(roles: readonly string[], { settings }: Place, { err
 async function add(place: Place, written: Written, terminal: Terminal): Promise<Happened> {
   const { words, values } = written
   const { path, policy } = place
+  // With a configuration, it is the folder of its gateway, which may not have started yet.
+  if (configOrBuiltIn(written, terminal.cwd) === BUILT_IN) refuseMissing(path)
   const username = words[0]!
   const roles = (values.role ?? []) as string[]
   const nickname = typeof values.nickname === 'string' ? values.nickname : username
@@ -76,14 +79,11 @@ async function add(place: Place, written: Written, terminal: Terminal): Promise<
   if (isService) refusePassword(values)
   const { password, isMade } = isService ? NO_PASSWORD : await passwordFor(username, policy, values, terminal)
   const mustChange = values['must-change'] === true
-  // With a configuration, it is the folder of its gateway.
-  const isElsewhere = configOrBuiltIn(written, terminal.cwd) === BUILT_IN && !existsSync(path)
   const { id } = await addAccount(path, {
     ...fields,
     ...(password === null ? { service: true } : { password, mustChange }),
   })
   say(terminal.output, `added ${isService ? 'the service account ' : ''}${username} with id ${id}`)
-  if (isElsewhere) say(terminal.errors, `dualgate: note: ${path} is a new file; ${ELSEWHERE}`)
   warnOfUnknownRoles(roles, place, terminal)
   if (isMade) await sayPassword(terminal, username, `password: ${password}`)
   return { event: 'account-added', account: { id, username, nickname } }
@@ -147,10 +147,14 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
   return null
 }
 
-/** A command in another folder than that of the gateway must not look like a gateway without accounts. */
 function accountsIn(path: string): Promise<readonly ListedAccount[]> {
-  if (!existsSync(path)) throw new CommandError(`there is no accounts file ${path}; ${ELSEWHERE}`)
+  refuseMissing(path)
   return listAccounts(path)
+}
+
+/** A command in another folder than that of the gateway must not look like a gateway without accounts. */
+function refuseMissing(path: string): void {
+  if (!existsSync(path)) throw new CommandError(`there is no accounts file ${path}; ${ELSEWHERE}`)
 }
 
 /** Names that differ in case only are the same name. */

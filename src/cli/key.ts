@@ -7,7 +7,7 @@ import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys, type Keys, type ListedKey } from '../key/keys.ts'
 import { readWanted } from '../key/own-keys.ts'
 import { type LoginType, SIDES } from '../session/sides.ts'
-import { type Configuration, readConfiguration } from '../settings/load.ts'
+import { BUILT_IN, type Configuration, readConfiguration } from '../settings/load.ts'
 import { accountsOf, keysOf } from '../settings/served.ts'
 import { hintOf } from '../token/key-form.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
@@ -85,12 +85,15 @@ function refuseWords(name: string, words: readonly string[], { values }: Written
 
 async function withStore(written: Written, terminal: Terminal, work: (place: Place) => Promise<void>): Promise<void> {
   const { environment, cwd, errors } = terminal
-  const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
+  const file = configOrBuiltIn(written, cwd)
+  const { settings } = readConfiguration(file, environment, cwd, { secretsNeeded: false })
   const type = written.values.consumer === true ? 'CONSUMER' : 'BUSINESS'
   const keysOfSide = keysOf(settings, type)
   if (keysOfSide === 'off') throw new CommandError(`keys.${SIDES[type].name} is off`)
   const events: SessionEvent[] = []
-  const store = await (written.words[0] === 'add' ? openedStore : existingStore)(settings)
+  // Without a configuration this may be another folder than that of the gateway: no store may begin here.
+  const mayBegin = written.words[0] === 'add' && file !== BUILT_IN
+  const store = await (mayBegin ? openedStore : existingStore)(settings)
   try {
     const { credentials, attempts } = store
     const publish = (event: SessionEvent): void => void events.push(event)

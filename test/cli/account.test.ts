@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -272,12 +272,13 @@ t.test('a command is done without the store, and says that the journal does not 
 t.test('a command in another folder than that of the gateway names the accounts file that it looked for', async t => {
   const folder = t.testdir({})
   const missing =
-    /^dualgate: there is no accounts file \S+data\/accounts\.yaml; for a gateway of another folder, .*--config\n$/
-  for (const words of [['list'], ['show', 'jane'], ['passwd', 'jane'], ['remove', 'jane']])
+    /^dualgate: there is no accounts file \S+data\/accounts\.yaml; start the gateway first; for a gateway of another folder, .*--config\n$/
+  for (const words of [['list'], ['show', 'jane'], ['passwd', 'jane'], ['remove', 'jane'], ['add', 'jane']])
     t.match(await run(folder, ['account', ...words]), { code: 1, output: '', errors: missing }, words.join(' '))
-  t.match(await run(folder, ['account', 'add', 'jane']), {
-    code: 0,
-    errors: /^dualgate: note: \S+data\/accounts\.yaml is a new file; for a gateway of another folder, /,
+  t.match(await run(folder, ['key', 'add', 'jane']), {
+    code: 1,
+    output: '',
+    errors: /^dualgate: there is no store in /,
   })
-  t.match(await run(folder, ['account', 'add', 'joe']), { code: 0, errors: '' }, 'the file is there now')
+  t.same(readdirSync(folder), [], 'nothing is created')
 })
