@@ -15,8 +15,10 @@ import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { startLoadingRedis } from '../support/loading-redis.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
-import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { startSentinels } from '../support/redis-sentinel.ts'
+import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { answerUnknownName, UNKNOWN_NAME } from '../support/unknown-name.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /** No check waits longer, whatever its settings say. */
 const LONGEST = '5s'
@@ -122,6 +124,32 @@ t.test(
     await redis.cli('REPLICAOF', '127.0.0.1', '1')
     await redis.cli('CONFIG', 'SET', 'replica-serve-stale-data', 'yes')
     t.match((await connect(t, redisAt(redis.url))).lines[0], /^NOT REACHED store .*it is a replica/)
+  },
+)
+
+t.test(
+  'check --connect says what is wrong with the settings of Sentinel and Cluster',
+  { skip: withoutRedisServer },
+  async t => {
+    const redis = await startRedis()
+    t.teardown(() => redis.stop())
+    const { sentinels, name, stop } = await startSentinels(PATIENCE)
+    t.teardown(stop)
+    const node = { host: '127.0.0.1', port: redis.port }
+    const faultOf = async (redis: object) =>
+      (await connect(t, { store: { kind: 'redis', timeout: LONGEST, redis } })).lines[0]
+    t.match(await faultOf({ sentinels, name: 'mastr' }), /^NOT REACHED store .*: they watch no master of this name; /)
+    const asSentinel = { sentinels: [node], name }
+    t.match(await faultOf(asSentinel), /^NOT REACHED store .*: these are no Sentinels; /)
+    t.match(await faultOf({ cluster: [node] }), /^NOT REACHED store .*: it is a single server, and no Cluster; /)
+    const url = `redis://127.0.0.1:${sentinels[0]!.port}`
+    t.match(await faultOf({ url }), /^NOT REACHED store .*: it may be a Sentinel; name the Sentinels in/)
+    for (const { port } of sentinels) await redisCommand(port, 'ACL', 'SETUSER', 'default', 'resetpass', '>a-password')
+    t.match(await faultOf({ sentinels, name, password: 'a-password' }), /: the gateway sends Sentinels no password: /)
+    t.match(
+      await faultOf({ ...asSentinel, sentinels: [{ ...node, port: await freePort() }] }),
+      /: none accepts a connection without TLS; /,
+    )
   },
 )
 

@@ -126,7 +126,7 @@ t.test('the next loss is logged again', async t => {
 
 t.test('the fault that Sentinels or nodes of a Cluster report is named', async t => {
   const unreachable = 'All sentinels are unreachable. Retrying from scratch after 20ms. Last error: '
-  t.equal(summaryOf(new Error(`${unreachable}connect ECONNREFUSED 1.2.3.4:1`)), 'connect ECONNREFUSED')
+  t.equal(summaryOf(new Error(`${unreachable}connect ECONNREFUSED 1.2.3.4:1`)), 'the Sentinels: connect ECONNREFUSED')
   const node = new Error('WRONGPASS invalid username-password pair')
   t.equal(summaryOf(Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: node })), 'WRONGPASS')
 })

@@ -1,5 +1,7 @@
 const KINDS = [
   'ERR DB index is out of range',
+  'ERR No such master with that name',
+  'ERR This instance has cluster support disabled',
   '[A-Z]{2,}\\b',
   '(?:connect|getaddrinfo|read|write) \\w+',
   'Command timed out',
@@ -9,15 +11,18 @@ const KINDS = [
   'Failed to refresh slots cache',
   'None of startup nodes is available',
 ]
-/** At the beginning of a message, or behind what Sentinels are blamed for. */
-const KIND = new RegExp(`^(?:All sentinels are unreachable\\b.*?: )?(${KINDS.join('|')})`)
+const KIND = new RegExp(`^(?:${KINDS.join('|')})`)
+/** Stands before what the last of the Sentinels answered. */
+const BY_SENTINELS = /^All sentinels are unreachable\b.*?: /
+const SENTINELS = 'the Sentinels: '
 
 /** The loggable part of an error: its kind. The rest can contain the command, and with it a token. */
 export function summaryOf(error: unknown): string {
   const { message = '', name = 'Error', lastNodeError } = error as Partial<Error> & { lastNodeError?: unknown }
   // Of a Cluster: why the node that was asked last did not answer.
   if (lastNodeError !== undefined && lastNodeError !== null) return summaryOf(lastNodeError)
-  return lackIn(message) ?? KIND.exec(message)?.[1] ?? name
+  const text = message.replace(BY_SENTINELS, '')
+  return `${text === message ? '' : SENTINELS}${lackIn(text) ?? KIND.exec(text)?.[0] ?? name}`
 }
 
 /** What Redis refuses by its ACL, or does not have, in the texts of all versions, alone and in a script. Names of commands are no secrets. */
@@ -42,6 +47,18 @@ function lackIn(message: string): string | null {
 
 /** What to do about a fault of a connection or a command, by its kind. */
 const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
+  [/^the Sentinels: ERR No such master/, 'they watch no master of this name; correct store.redis.name'],
+  [/^the Sentinels: ERR unknown command/, 'these are no Sentinels; correct their addresses in store.redis.sentinels'],
+  [
+    /^the Sentinels: (WRONGPASS|NOAUTH)/,
+    'the gateway sends Sentinels no password: let them answer without one, or correct their addresses',
+  ],
+  [
+    /^the Sentinels: Connection is closed/,
+    'none accepts a connection without TLS; start one, or correct the addresses',
+  ],
+  [/^ERR This instance has cluster/, 'it is a single server, and no Cluster; name it in store.redis.url'],
+  [/^ERR unknown command get$/i, 'it may be a Sentinel; name the Sentinels in store.redis.sentinels'],
   [/^ERR DB index/, 'it has no database of this number; correct the address, or its setting databases'],
   [/ECONNREFUSED/, 'no program listens there; start Redis, or correct the address'],
   [/ENOTFOUND|EAI_AGAIN/, 'the name is not known; correct the address'],
@@ -62,4 +79,4 @@ const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
 
 export const remedyOf = (fault: string): string =>
   REMEDIES.find(([kind]) => kind.test(fault))?.[1] ??
-  'is it a Redis, does it need TLS (rediss://), and does a firewall stand between?'
+  'is it a Redis, does it serve TLS if and only if rediss:// or tls says so, and does a firewall stand between?'
