@@ -68,6 +68,11 @@ t.test('commands about a directory', { skip: withoutSlapd }, async t => {
         { base: `ou=none,${SUFFIX}` },
         /it does not show ou=none.*; correct base, or let bind\.dn read there/,
       ],
+      [
+        'no such base of groups',
+        { groups: { kind: 'search', base: `ou=none,${SUFFIX}` } },
+        /result 32.*; it searches no groups in ou=none.*; correct base or search of groups, or let bind\.dn read there/,
+      ],
     ]
     for (const [statement, config, found] of cases) {
       const { code, lines, output } = await connect(t, ldapConfig(slapd, { base, ...config }))
@@ -76,6 +81,12 @@ t.test('commands about a directory', { skip: withoutSlapd }, async t => {
       t.match(lines[0], /^NOT REACHED/, statement)
       t.notMatch(output, SERVICE.password)
     }
+  })
+
+  await t.test('check --connect warns where no account can sign in', async t => {
+    const { code, lines } = await connect(t, ldapConfig(slapd, { base, user: '(&(objectClass=none)(uid={username}))' }))
+    t.equal(code, 0)
+    t.match(lines, [/finds 0 accounts/, /^reached .*: warning: no account can sign in; correct base, user or preset$/])
   })
 
   await t.test('check --connect asks every server, and names accounts that cannot sign in', async t => {

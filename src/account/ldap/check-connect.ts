@@ -5,7 +5,7 @@ import { type DirectorySettings, directoryOf, type LdapAccountsSettings } from '
 import { readCertificates } from '../../settings/tls.ts'
 import { type Asking, Directory, ServiceRefused } from './directory.ts'
 import { accountAttributes, readAccount } from './entry.ts'
-import { GROUP_ATTRIBUTES } from './groups.ts'
+import { GROUP_ATTRIBUTES, groupsWith } from './groups.ts'
 import { DirectoryResult } from './operations.ts'
 
 /** What one server of a directory answers to the gateway, or what to do. */
@@ -46,7 +46,25 @@ async function look(settings: DirectorySettings, asking: Asking): Promise<string
     `accepts ${settings.bind.dn}, finds ${count} below ${settings.base}`,
     ...(await readSome(settings, asking)),
     ...(await lookForGroups(settings, asking)),
+    ...(await searchGroups(settings, asking)),
   ]
+}
+
+/** The search for groups failed, as it then does in every login. */
+class GroupsUnread extends Error {}
+
+/** Searches groups as a login does, for a member that is in none. */
+async function searchGroups({ groups, base }: DirectorySettings, asking: Asking): Promise<never[]> {
+  if (groups?.kind !== 'search') return []
+  try {
+    await groupsWith([base], groups, asking)
+    return []
+  } catch (fault) {
+    if (!(fault instanceof DirectoryResult) || fault.code === SIZE_LIMIT) throw fault
+    throw new GroupsUnread(
+      `${fault.message}; it searches no groups in ${groups.base} for bind.dn; correct base or search of groups, or let bind.dn read there`,
+    )
+  }
 }
 
 const everyone = (settings: DirectorySettings, attributes: readonly string[], limit: number) =>
@@ -87,6 +105,7 @@ async function readSome(settings: DirectorySettings, { connection, signal }: Ask
   }
   const some = `of the first ${entries.length}`
   return [
+    ...(entries.length === 0 ? ['warning: no account can sign in; correct base, user or preset'] : []),
     ...(faults.length > 0 ? [`warning: ${faults.length} ${some} cannot sign in: ${faults[0]}`] : []),
     ...(entries.length > 0 && dated === 0
       ? [`warning: it does not show when passwords were set, ${some}: sessions do not end with a changed password`]
@@ -119,6 +138,7 @@ function adviceFor(fault: unknown, { bind, base }: DirectorySettings): string {
   const { code, message } = fault as { code?: unknown; message: string }
   if (fault instanceof ServiceRefused)
     return `${message}: it refuses bind.dn, ${bind.dn}, with its password; correct bind.dn and bind.password`
+  if (fault instanceof GroupsUnread) return message
   if (fault instanceof DirectoryResult) return `${message}; ${RESULTS[fault.code]?.(base) ?? 'correct base and user'}`
   const distrust = trustFault(fault)
   if (distrust !== null)

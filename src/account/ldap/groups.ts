@@ -40,7 +40,11 @@ export async function groupsOf(entry: Entry, settings: GroupSettings, asking: As
 }
 
 /** The groups of which any of these entries is a member. */
-async function groupsWith(members: readonly string[], settings: GroupSettings, asking: Asking): Promise<string[]> {
+export async function groupsWith(
+  members: readonly string[],
+  settings: GroupSettings,
+  asking: Asking,
+): Promise<string[]> {
   const names: string[] = []
   for (let i = 0; i < members.length; i += AT_ONCE) {
     const some = members.slice(i, i + AT_ONCE)
