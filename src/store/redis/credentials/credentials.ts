@@ -169,9 +169,9 @@ export class RedisCredentials implements ReadableCredentials {
   /** What is in the list of an owner. From then on, `dead` is no longer, and has given back the places of others. */
   async #listOf(type: LoginType, owner: string): Promise<Records> {
     const list = this.#keys.credentials(type, owner)
-    const { live, dead } = await this.#recordsOf(type, await this.#redis.listed(list))
-    const yielding = live.filter(({ state, by }) => state === 'live' && by !== undefined && dead.includes(by))
-    for (const { id, by } of yielding) await this.#redis.giveBack(list, by!, id)
+    const ids = await this.#redis.listed(list)
+    const { live, dead } = await this.#recordsOf(type, ids)
+    for (const [id, holder] of heldByDead(live, dead, ids)) await this.#redis.giveBack(list, holder, id)
     await this.#redis.release(list, dead)
     return { live, dead }
   }
@@ -200,4 +200,24 @@ export class RedisCredentials implements ReadableCredentials {
     }
     return texts
   }
+}
+
+/**
+ * Live credentials whose place a dead one in the list may have: the one that was to succeed them last, or, if that has not come into
+ * the list yet, one before it.
+ */
+function heldByDead(
+  live: readonly StoredCredential[],
+  dead: readonly string[],
+  listed: readonly string[],
+): [id: string, holder: string][] {
+  const yielding = live.filter(({ state, by }) => state === 'live' && by !== undefined)
+  const known = yielding.filter(({ by }) => dead.includes(by!))
+  const taken = new Set(known.map(({ by }) => by))
+  const others = dead.filter(id => !taken.has(id))
+  const waiting = yielding.filter(({ by }) => !listed.includes(by!)).slice(0, others.length)
+  return [
+    ...known.map(({ id, by }) => [id, by!] as [string, string]),
+    ...waiting.map(({ id }, i) => [id, others[i]!] as [string, string]),
+  ]
 }
