@@ -59,16 +59,10 @@ export function createCover(pattern: string, formats = true): (other: string) =>
   const below = `${base}/`
   const isFormat = (path: string): boolean =>
     formats && path.startsWith(`${base}.`) && path.lastIndexOf('/') < base.length
-  if (!isOpen) {
-    return other => {
-      const path = folded(other)
-      return path === base || isFormat(path)
-    }
-  }
   return other => {
-    const isPattern = other.endsWith('/*')
+    const isPattern = isOpen && other.endsWith('/*')
     const path = folded(isPattern ? other.slice(0, -1) : other)
-    return path === base || path.startsWith(below) || (!isPattern && isFormat(path))
+    return path === base || (isOpen && path.startsWith(below)) || (!isPattern && isFormat(path))
   }
 }
 

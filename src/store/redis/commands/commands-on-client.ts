@@ -84,9 +84,7 @@ function recordCommands(
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     replace: async (key, from, to) => (await ask(() => scripts.keyReplace(key, from, to))) === 1,
     change: async (key, from, to, lifetime) =>
-      (await ask(() =>
-        scripts.keyChange(key, to, Math.ceil(lifetime), ...(from === null ? ([] as const) : ([from] as const))),
-      )) === 1,
+      (await ask(() => scripts.keyChange(key, to, Math.ceil(lifetime), ...(from === null ? [] : [from])))) === 1,
     ...(client instanceof Cluster
       ? {}
       : {

@@ -63,7 +63,10 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 return 1`
 
-/** KEYS[1] key, ARGV[1] another value, ARGV[2] milliseconds until its end, ARGV[3] its present value, if it exists. Answers 0 if that differs. */
+/**
+ * KEYS[1] key, ARGV[1] another value, ARGV[2] milliseconds until its end, ARGV[3] its present value, if it exists. Answers 0 if that
+ * differs.
+ */
 const CHANGE = `
 if redis.call('GET', KEYS[1]) ~= (ARGV[3] or false) then return 0 end
 local lifetime = math.max(tonumber(ARGV[2]), redis.call('PTTL', KEYS[1]))
@@ -244,7 +247,7 @@ export interface Scripts {
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   keyReplace(key: string, from: string, to: string): Promise<0 | 1>
-  keyChange(key: string, to: string, lifetime: number, ...from: [string] | []): Promise<0 | 1>
+  keyChange(key: string, to: string, lifetime: number, ...from: string[]): Promise<0 | 1>
   windowCount(key: string, window: number): Promise<[number, number]>
   attemptBegin(key: string, id: string, lifetime: number, most: number): Promise<number>
   windowRaise(key: string, count: number, window: number): Promise<0 | 1>

@@ -203,21 +203,20 @@ export class RedisCredentials implements ReadableCredentials {
 }
 
 /**
- * Live credentials whose place a dead one in the list may have: the one that was to succeed them last, or, if that has not come into
+ * Live credentials whose place a dead one in the list may have, and that one: the one that was to succeed them last, or, if that has not come into
  * the list yet, one before it.
  */
 function heldByDead(
   live: readonly StoredCredential[],
   dead: readonly string[],
   listed: readonly string[],
-): [id: string, holder: string][] {
+): ReadonlyMap<string, string> {
   const yielding = live.filter(({ state, by }) => state === 'live' && by !== undefined)
   const known = yielding.filter(({ by }) => dead.includes(by!))
-  const taken = new Set(known.map(({ by }) => by))
+  const holders = new Map(known.map(({ id, by }) => [id, by!]))
+  const taken = new Set(holders.values())
   const others = dead.filter(id => !taken.has(id))
   const waiting = yielding.filter(({ by }) => !listed.includes(by!)).slice(0, others.length)
-  return [
-    ...known.map(({ id, by }) => [id, by!] as [string, string]),
-    ...waiting.map(({ id }, i) => [id, others[i]!] as [string, string]),
-  ]
+  waiting.forEach(({ id }, i) => void holders.set(id, others[i]!))
+  return holders
 }
