@@ -38,6 +38,9 @@ interface Application {
   sockets: SocketUpstream
 }
 
+/** Where the application answers with a header by which nginx requests another path. */
+const REDIRECTING = { behindProxy: '/wiki/open/file', behindGateway: '/api/v1/sys/file' }
+
 /** It knows nothing of sessions, has a cookie of its own, and says what it reads. */
 async function startApplication(t: Test): Promise<Application> {
   const sockets = await startSocketUpstream(t)
@@ -50,6 +53,7 @@ async function startApplication(t: Test): Promise<Application> {
     requests.push(read)
     response.setHeader('content-type', 'text/html')
     response.setHeader('set-cookie', 'theme=dark; Path=/wiki/')
+    if (Object.values(REDIRECTING).includes(url)) response.setHeader('x-accel-redirect', '/wiki/a')
     const page = `<!doctype html><title>Wiki</title><link rel="icon" href="data:,">
 <p id="user">${headers['x-login-id']}</p><p id="cookies">${headers.cookie ?? ''}</p><p id="method">${method}</p>
 <form method="post" action="/wiki/save"><button>Save</button></form>`
@@ -97,7 +101,9 @@ const echoed = (address: string): Promise<string> =>
 
 for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
   t.test(`a web application behind ${name}`, { skip }, async t => {
+    const application = await startApplication(t)
     const fixture = await startFixture({
+      upstreams: [{ name: 'files', match: REDIRECTING.behindGateway, target: application.url }],
       config: {
         trusted_proxies: ['127.0.0.1'],
         browser: { business: 'on' },
@@ -111,7 +117,6 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
       },
     })
     t.teardown(() => fixture.close())
-    const application = await startApplication(t)
     const url = await start(t, { gateway: fixture.internal, backend: application.url, signIn: fixture.url })
     const { protocol, host } = new URL(url)
     const login = (): Promise<string> => fixture.gateway.sides.business.login(undefined, '7')
@@ -173,6 +178,17 @@ for (const { name, skip, start, dropsAllCookies = false } of WEB_APPLICATION) {
       for (const path of ['/', '/docs', '/verify', '/verify-redirect', '/wikipedia', '/x/../wiki/a', '//wiki/a']) {
         const { answer, read } = await ask({ path, headers: { cookie: session } })
         t.match([answer.status >= 300, read], [true, undefined], path)
+      }
+    })
+
+    t.test('requests no other path that an answer names', async t => {
+      for (const path of Object.values(REDIRECTING)) {
+        const before = application.requests.length
+        t.equal((await call(url, { path, headers: { cookie: session } })).status, 200, path)
+        t.same(
+          application.requests.slice(before).map(read => read.url),
+          [path],
+        )
       }
     })
 
