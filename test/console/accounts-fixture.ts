@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser } from '../support/browser.ts'
+import { openPage, signIn } from '../support/console.ts'
 import { type Fixture, type FixtureOptions, openFixture, sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
 
@@ -75,7 +76,18 @@ export async function openAccounts(t: Test, { config = {}, ...options }: Fixture
     await page.fill('#code', codeAt(secret, fixture.now()))
   }
 
-  return { visit, fixture, administer, add, fillNextCode }
+  /** An administrator has opened a new account in the list, and pressed a button there. */
+  async function openAbout(t: Test, button: string, given: object = {}): Promise<{ page: Page; account: Added }> {
+    const visitor = await visit(t)
+    const account = await add(given)
+    await signIn(fixture, visitor)
+    await openPage(visitor.page, 'accounts')
+    await find(visitor.page, account)
+    await openAnd(visitor.page, button)
+    return { page: visitor.page, account }
+  }
+
+  return { visit, fixture, administer, add, openAbout, fillNextCode }
 }
 
 /** A C-side token by the whole login. */

@@ -19,26 +19,28 @@ export const requestRoles = ({ base }) => get(`${base}/roles`)
  *
  * @param {readonly string[]} held The present roles of the account.
  * @param {readonly Role[]} known
+ * @param {readonly string[]} [shown] Those that an administrator has chosen and confirmed before.
  */
-export function roleChoice(held, known) {
+export function roleChoice(held, known, shown = held) {
+  const seen = [...held, ...shown]
   const offered = known
     .filter(({ grantable }) => grantable)
     .map(({ name, permissions }) => ({
       name,
       title: permissions.join(', '),
-      box: h('input', { type: 'checkbox', 'data-key': `role ${name}`, checked: held.includes(name) }),
+      box: h('input', { type: 'checkbox', 'data-key': `role ${name}`, checked: shown.includes(name) }),
     }))
   const isOffered = (/** @type {string} */ role) => offered.some(({ name }) => name === role)
   const others = textInput('account-roles', { oninput: warn })
-  others.value = held.filter(role => !isOffered(role)).join(', ')
+  others.value = shown.filter(role => !isOffered(role)).join(', ')
   const warning = h('p', { class: 'advice', role: 'status', hidden: true })
   const isMeant = h('input', { type: 'checkbox', id: 'roles-meant' })
   const confirmation = choice(isMeant, t('roles_meant'))
   warn()
 
   function warn() {
-    const isKnown = (/** @type {string} */ role) => held.includes(role) || known.some(({ name }) => name === role)
-    const unknown = listOf(others.value, held).filter(role => !isKnown(role))
+    const isKnown = (/** @type {string} */ role) => seen.includes(role) || known.some(({ name }) => name === role)
+    const unknown = listOf(others.value, seen).filter(role => !isKnown(role))
     warning.hidden = unknown.length === 0
     confirmation.hidden = warning.hidden
     isMeant.required = !warning.hidden
@@ -47,6 +49,7 @@ export function roleChoice(held, known) {
   }
 
   return {
+    input: others,
     body: [
       offered.length > 0 &&
         h(
@@ -63,7 +66,7 @@ export function roleChoice(held, known) {
     values() {
       const chosen = new Set([
         ...offered.flatMap(({ name, box }) => (box.checked ? [name] : [])),
-        ...listOf(others.value, held),
+        ...listOf(others.value, seen),
       ])
       return [...held.filter(role => chosen.has(role)), ...[...chosen].filter(role => !held.includes(role))]
     },

@@ -28,6 +28,9 @@ export const en = {
   grant_hint: 'Separate several with commas. You can grant only what you hold yourself.',
   save: 'Save',
   saved: 'The account of {user} is saved.',
+  saved_now: 'Saved now: {value}',
+  account_changed:
+    'The account has been changed meanwhile. What you entered is kept; what is saved now stands below it. Save again to replace that.',
   generated_detail: 'The gateway creates a password and shows it once, unless you set one.',
   type_password: 'Set the password myself',
   must_change_at_login: 'Must be changed at the next sign-in',
@@ -79,6 +82,8 @@ export const zh = {
   grant_hint: '多个之间用逗号分隔。您只能授予自己拥有的权限。',
   save: '保存',
   saved: '{user} 的账号已保存。',
+  saved_now: '当前已保存：{value}',
+  account_changed: '该账号刚刚被修改。您填写的内容已保留，已保存的值显示在其下方。再次保存将替换这些值。',
   generated_detail: '如果您不设置密码，网关会生成一个密码，并只显示一次。',
   type_password: '手动设置密码',
   must_change_at_login: '下次登录时必须修改密码',
