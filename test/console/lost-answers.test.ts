@@ -2,9 +2,21 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
-import { arrive, comeBack, confirm, fillIn, openPage, sendSignIn, signIn, solve } from '../support/console.ts'
+import {
+  arrive,
+  comeBack,
+  confirm,
+  fillIn,
+  holdRefreshOnceLoaded,
+  openPage,
+  sendSignIn,
+  signIn,
+  solve,
+} from '../support/console.ts'
 import { someone } from '../support/gateway-fixture.ts'
-import { find, OWN_PASSWORD, openAccounts, openAnd, PASSWORD, shownSecret } from './accounts-fixture.ts'
+import { obstaclesEverywhere } from '../support/obstacles.ts'
+import { isLive, OWN_PASSWORD, openAccounts, PASSWORD, shownSecret } from './accounts-fixture.ts'
+import { row, searchNewUser } from './console-fixture.ts'
 import { textOf } from './texts.ts'
 
 /* What the page says where the answer to a change is lost: the change may have been made. */
@@ -24,7 +36,10 @@ const fault = (page: Page, name: Parameters<typeof textOf>[1]) =>
   page.locator('.fault', { hasText: textOf('en', name) })
 
 t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => {
-  const { visit, fixture, add, fillNextCode } = await openAccounts(t, { config: { session_administration: true } })
+  const { visit, fixture, administer, add, openAbout, fillNextCode } = await openAccounts(t, {
+    config: { session_administration: true },
+  })
+  const { business } = fixture.gateway.sides
   const signInAs = async (t: Test, username: string, password: string) => {
     const visitor = await visit(t)
     await signIn(fixture, visitor, username, password)
@@ -55,14 +70,8 @@ t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => 
   })
 
   t.test('an account that another administrator has removed leaves the list', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
-    const account = await add()
-    await signIn(fixture, visitor)
-    await openPage(page, 'accounts')
-    await find(page, account)
-    await openAnd(page, 'Remove account')
-    await fixture.post('/api/v1/sys/account/remove', { id: account.id }, await fixture.signIn())
+    const { page, account } = await openAbout(t, 'Remove account')
+    await administer('sys/account/remove', { id: account.id })
     await confirm(page)
     await page.locator('.account-list .empty').waitFor()
     t.match(await page.locator('dialog .fault').textContent(), 'No such account')
@@ -99,7 +108,6 @@ t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => 
     const visitor = await visit(t)
     const { page } = visitor
     const user = someone()
-    const { business } = fixture.gateway.sides
     await business.disable(user, 600)
     await arrive(fixture, visitor, ['sys:session:*'])
     await page.click('[data-key=disabled-ids]')
@@ -117,6 +125,33 @@ t.test('the page where an answer is lost', { skip: withoutBrowser }, async t => 
     await page.locator('.disable-state', { hasText: textOf('en', 'not_disabled') }).waitFor()
     t.equal(await page.textContent('#notice'), textOf('en', 'unsure'))
   })
+
+  t.test(
+    'where a user is disabled and the end of the sessions is lost, both are said, and the end is repeated alone',
+    async t => {
+      const visitor = await visit(t)
+      const { page } = visitor
+      const { user, tokens } = await searchNewUser(fixture, visitor)
+      const sent: string[] = []
+      page.on('request', request => request.method() === 'POST' && sent.push(request.url().split('/').at(-1)!))
+      await holdRefreshOnceLoaded(page)
+      await page.route('**/sys/session/exit', route => route.abort(), { times: 1 })
+      await page.focus(`[data-key="disable ${user}"]`)
+      await page.keyboard.press('Enter')
+      await confirm(page)
+      await fault(page, 'end_unconfirmed').waitFor()
+      const done = textOf('en', 'disabled_done', { user, time: '1 h' })
+      t.equal(await page.locator('dialog', { hasText: done }).count(), 1)
+      t.same([await business.isDisable(user), await isLive(fixture, tokens[0]!)], [true, true])
+      t.same(await obstaclesEverywhere(page, 'disabled and not ended'), [])
+      await confirm(page)
+      await page.locator('#notice', { hasText: textOf('en', 'ended_all', { user }) }).waitFor()
+      t.notOk(await isLive(fixture, tokens[0]!))
+      t.same(sent, ['disable', 'exit', 'exit'])
+      await row(page, user).waitFor({ state: 'detached' })
+      t.ok(await page.evaluate(() => document.activeElement?.closest('.user-list')), 'the focus is where the user was')
+    },
+  )
 
   t.test('who changes a password reads that the new one may be valid', async t => {
     const { page, username } = await openOwn(t)

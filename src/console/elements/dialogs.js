@@ -96,10 +96,12 @@ export function closeDialogs() {
  * @param {string} options.action The label of the button.
  * @param {string} [options.busy] Its label while the action runs.
  * @param {Node[]} [options.body]
- * @param {() => Promise<void>} options.run If it throws, the dialog stays open and shows the error.
+ * @param {string} [options.fault] As that of `actionForm`.
+ * @param {() => Promise<void | (() => void)>} options.run If it throws, the dialog stays open and shows the error. It may return what
+ *   opens another dialog in the place of this one.
  * @param {() => unknown} [options.reload] As that of `actionForm`.
  */
-export function confirm({ title, details, action, busy = action, body = [], run, reload }) {
+export function confirm({ title, details, action, busy = action, body = [], fault, run, reload }) {
   const cancel = cancelButton(() => dialog.close())
   cancel.autofocus = true
   const form = actionForm({
@@ -108,10 +110,13 @@ export function confirm({ title, details, action, busy = action, body = [], run,
     busy,
     look: 'danger',
     beside: [cancel],
+    fault,
     reload,
     async run() {
-      await run()
+      const next = await run()
+      // First: the next dialog gives the focus back to what has it now.
       dialog.close()
+      next?.()
     },
   })
   const dialog = openDialog({ title, body: [form.element] })

@@ -63,7 +63,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  * @property {'primary' | 'danger'} [look]
  * @property {string} [class]
  * @property {import('./dom.js').Child[]} [beside] Other buttons, before the one of the action.
- * @property {string | null} [fault] A fault to show from the beginning.
+ * @property {string | null | undefined} [fault] A fault to show from the beginning.
  * @property {() => Promise<void>} run If it throws, the form shows the error.
  * @property {(problem: unknown) => string | undefined | void} [failed] Called before the error is shown. It may return a better text for it.
  * @property {(() => unknown) | undefined} [reload] Loads again what stands behind the form, when the action has ended. Also after a

@@ -5,17 +5,20 @@ import { onceAtATime } from '../elements/forms.js'
 import { createLoads } from '../elements/loads.js'
 import { duration } from '../language/format.js'
 import { faultText, InputFault, t } from '../language/language.js'
-import { can, isOwner } from '../session.js'
+import { can, isOwner, session } from '../session.js'
 
 /** The selectable durations in seconds: ten minutes, an hour, a day, a week, thirty days. */
 const TIMES = [600, 3600, 86_400, 604_800, 2_592_000]
 
+/** @typedef {{ base: string, userId: string, name: string, done: () => void }} User A user of one side; `done` is called after a change. */
+
 /**
  * Disables a user for a chosen time, after a confirmation.
  *
- * @param {{ base: string, userId: string, name: string, done: () => void }} options
+ * @param {User} user
  */
-export function confirmDisable({ base, userId, name, done }) {
+export function confirmDisable(user) {
+  const { base, userId, name, done } = user
   const time = h(
     'select',
     { id: 'disable-time' },
@@ -41,10 +44,42 @@ export function confirmDisable({ base, userId, name, done }) {
         throw new InputFault('disabled_longer')
       }
       await post(`${base}/disable`, { user_id: userId, seconds })
-      if (can('end') && alsoEnd.checked) await post(`${base}/exit`, { user_id: userId })
-      notify(t('disabled_done', { user: name, time: duration(seconds) }))
+      const isDisabled = t('disabled_done', { user: name, time: duration(seconds) })
+      if (can('end') && alsoEnd.checked) return endAlso(user, isDisabled)
+      notify(isDisabled)
     },
   })
+}
+
+/**
+ * Ends the sessions of a user who is disabled by now. If the gateway does not confirm the end, another dialog says what is done and
+ * what may not be, and repeats the end alone.
+ *
+ * @param {User} user
+ * @param {string} isDisabled What the administrator reads of the first half.
+ */
+async function endAlso(user, isDisabled) {
+  const { base, userId, name, done } = user
+  try {
+    await post(`${base}/exit`, { user_id: userId })
+    notify(isDisabled)
+  } catch (problem) {
+    // An ended session has already led to the sign-in.
+    if (session.handle === null) throw problem
+    const fault = `${t('end_unconfirmed')} ${faultText(problem)}`
+    return () =>
+      confirm({
+        title: t('end_all_title', { user: name }),
+        details: [isDisabled],
+        fault,
+        action: t('end_all'),
+        reload: done,
+        async run() {
+          await post(`${base}/exit`, { user_id: userId })
+          notify(t('ended_all', { user: name }))
+        },
+      })
+  }
 }
 
 /**

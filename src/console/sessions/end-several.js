@@ -38,7 +38,7 @@ export function confirmEndSeveral({ title, targets, done }) {
       done()
       const ended = targets.length - failed.length
       if (failed.length === 0) notify(t('ended_several', { n: count(ended) }))
-      else openFailures(failed, ended)
+      else return () => openFailures(failed, ended)
     },
   })
 }
