@@ -22,7 +22,10 @@ const VENDORED = {
   'LICENSE-redoc': ['redoc', 'LICENSE'],
 }
 
-/** The documents of the console and of the sign-in, and what they load: each of these is one file for the browser. */
+/**
+ * The documents of the console and of the sign-in, with what they say where a script does not arrive (`late.html`). Of what they
+ * load, each is one file for the browser.
+ */
 const DOCUMENTS = ['index.html', 'sign-in/page.html', 'sign-in/sign-out.html']
 const JOINED = [
   { out: 'main', in: 'src/console/main.css' },
@@ -44,7 +47,17 @@ await build({
   charset: 'utf8',
   absWorkingDir: root,
 })
-for (const name of DOCUMENTS) cpSync(join(root, 'src/console', name), join(pages, name))
+const LATE = '<!-- late.html -->'
+const late = readFileSync(join(root, 'src/console/late.html'), 'utf8').trim()
+for (const name of DOCUMENTS) {
+  const text = readFileSync(join(root, 'src/console', name), 'utf8')
+  if (!text.includes(LATE)) throw new Error(`${name} has no place for late.html`)
+  mkdirSync(dirname(join(pages, name)), { recursive: true })
+  writeFileSync(
+    join(pages, name),
+    text.replace(LATE, () => late),
+  )
+}
 
 const documents = join(root, 'dist/http/pages/documents')
 rmSync(documents, { recursive: true, force: true })

@@ -52,6 +52,21 @@ t.test('the lists of open paths hold what the pages need, and nothing else', asy
   t.same([...SIGN_IN_FILES], [...new Set(ofSignIn)].sort())
 })
 
+t.test('every document says what to do where its script does not arrive, in words that stand once', async t => {
+  const words = readFileSync(join(FOLDER, 'late.html'), 'utf8').match(/<p.*<\/p>/g)!
+  t.equal(words.length, 2, 'in both languages')
+  const documents = FILES.filter(file => file.endsWith('.html') && file !== 'late.html')
+  t.equal(documents.length, 3)
+  for (const file of documents) {
+    const [source, built] = [FOLDER, BUILT].map(folder => readFileSync(join(folder, file), 'utf8'))
+    t.ok(
+      words.every(line => built!.includes(line)),
+      file,
+    )
+    t.notMatch(source, 'reload the page', file)
+  }
+})
+
 t.test('no file of the pages is unused', async t => {
   const sheets = ['main.css', 'sign-in/sign-in.css']
   const modules = ['main.js', 'sign-in/page.js', 'sign-in/sign-out.js'].flatMap(module => [...loadedBy(module)])
