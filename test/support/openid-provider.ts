@@ -28,6 +28,8 @@ export interface OpenIdProvider {
   held: Promise<void>
   users: Record<string, ProviderUser>
   provider: Provider
+  /** The requests of browsers that it got: method and path. */
+  requests: string[]
   /** What it sent to back channels, and the status of the answers; `null` when none arrived. */
   backChannelCalls: { url: string; body: URLSearchParams; status: number | null }[]
   /**
@@ -73,6 +75,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const backChannelCalls: OpenIdProvider['backChannelCalls'] = []
+  const requests: string[] = []
   const users = options.users ?? structuredClone(USERS)
   const provider = new Provider(issuer, {
     ...(await configurationOf(options, users)),
@@ -87,6 +90,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     users,
     provider,
     backChannelCalls,
+    requests,
     signIn(url, user = openid.user, browser = user) {
       return leave(issuer, url, jarOf(jars, browser), { 'x-test-user': user })
     },
@@ -97,7 +101,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
       client.backchannelLogoutUri = url
     },
     ...watchSessions(provider),
-    stop: await serve(provider, port, () => openid.held.then(() => openid.user)),
+    stop: await serve(provider, port, { requests, user: () => openid.held.then(() => openid.user) }),
   }
   return openid
 }
@@ -172,11 +176,16 @@ async function callBackChannel(
 }
 
 /** Serves the provider, and logs in at its interactions without a form. Answers what ends it. */
-async function serve(provider: Provider, port: number, user: () => Promise<string>): Promise<() => Promise<void>> {
+async function serve(
+  provider: Provider,
+  port: number,
+  { requests, user }: { requests: string[]; user: () => Promise<string> },
+): Promise<() => Promise<void>> {
   const answer = provider.callback()
   const server = createServer(async (request, response) => {
     // A browser asks for it when a page stays for a while, and would complain of 404.
     if (request.url === '/favicon.ico') return response.writeHead(204).end()
+    requests.push(`${request.method} ${new URL(request.url!, 'http://provider').pathname}`)
     if (!request.url!.startsWith('/interaction/')) return answer(request, response)
     const accountId = String(request.headers['x-test-user'] ?? (await user()))
     await provider.interactionFinished(request, response, { login: { accountId } })
