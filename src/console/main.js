@@ -12,7 +12,7 @@ import {
   urlOf,
 } from './api.js'
 import { choices } from './choices.js'
-import { closeDialogs, onceKept } from './elements/dialogs.js'
+import { closeDialogs, holdsTyped, onceKept } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
 import { retryButton, wholePage } from './elements/whole-page.js'
 import { faultText, t } from './language/language.js'
@@ -51,12 +51,16 @@ function open(draw, page = {}) {
   redraw()
 }
 
-/** @param {import('./language/language.js').TextName | null} reason */
-function signIn(reason) {
-  if (settings.has_providers) return openSignInPage()
+/**
+ * @param {import('./language/language.js').TextName | null} reason
+ * @param {boolean} [isUnsaved] Whether what was typed before is lost.
+ */
+function signIn(reason, isUnsaved = false) {
+  if (settings.has_providers) return openSignInPage(isUnsaved)
   const form = createSignIn(app, {
     form: credentialsForm('dualgate console'),
     reason,
+    isUnsaved,
     title: () => [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
     choices: () => choices(drawAgain),
     // The page may have been open for long.
@@ -70,10 +74,12 @@ function signIn(reason) {
 }
 
 /** The page with the providers, which leads back to this one. It finds the reason itself. */
-function openSignInPage() {
+function openSignInPage(/** @type {boolean} */ isUnsaved) {
   const to = location.pathname + location.search + location.hash
   open(showLoading)
-  onceKept(() => location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to })}`)))
+  onceKept(() =>
+    location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to, ...(isUnsaved && { unsaved: '1' }) })}`)),
+  )
 }
 
 /**
@@ -238,7 +244,7 @@ async function compareSession() {
 // A page that the browser has kept for the way back shows a session that may have ended since.
 window.addEventListener('pagehide', event => event.persisted && open(showLoading))
 window.addEventListener('pageshow', event => event.persisted && onceKept(() => location.reload()))
-onEnded(reason => signIn(endedText(reason)))
+onEnded(reason => signIn(endedText(reason), holdsTyped()))
 onAddress(route)
 document.addEventListener('visibilitychange', () => void compareSession())
 // Of two windows side by side, both are visible.

@@ -79,6 +79,9 @@ export function onceKept(leave) {
   else dialog.addEventListener('close', () => onceKept(leave), { once: true })
 }
 
+/** Whether what was typed in an open dialog would be lost with it. */
+export const holdsTyped = () => document.querySelector('dialog:not([closedby="none"]) form[data-typed]') !== null
+
 /** Whether a dialog shows something for the only time. */
 const isOnlyTime = (/** @type {HTMLDialogElement} */ dialog) => dialog.getAttribute('closedby') === 'none'
 

@@ -1,5 +1,6 @@
 import { CallError } from '../api.js'
 import { faultText, t } from '../language/language.js'
+import { askBeforeLoss } from './before-loss.js'
 import { h, notify } from './dom.js'
 
 /**
@@ -87,7 +88,14 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
     fault,
     h('footer', {}, beside, submit),
   )
+  element.addEventListener('input', markTyped, { once: true })
   return { element, showFault, clearFault }
+
+  function markTyped() {
+    if (element.closest('dialog') === null) return
+    element.dataset.typed = ''
+    askBeforeLoss(element)
+  }
 
   /** @param {string} text */
   function showFault(text) {

@@ -1,4 +1,5 @@
 import { t } from '../language/language.js'
+import { askBeforeLoss } from './before-loss.js'
 import { openDialog } from './dialogs.js'
 import { h } from './dom.js'
 import { actionForm, choice } from './forms.js'
@@ -21,18 +22,6 @@ export function shownOnce({ body, kept, done }) {
   })
   const stopAsking = askBeforeLoss(element)
   return element
-}
-
-/**
- * Has the browser ask its user before a reload, another address or a closed tab loses what an element shows.
- *
- * @param {HTMLElement} element
- */
-function askBeforeLoss(element) {
-  const stop = () => window.removeEventListener('beforeunload', ask)
-  const ask = (/** @type {BeforeUnloadEvent} */ event) => (element.isConnected ? event.preventDefault() : stop())
-  window.addEventListener('beforeunload', ask)
-  return stop
 }
 
 /**

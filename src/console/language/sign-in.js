@@ -17,6 +17,7 @@ export const en = {
   'because_account-changed': 'Your session has ended, because your account was changed. Sign in again.',
   'because_logged-out': 'You have signed out.',
   'because_provider-logout': 'You have signed out at your company.',
+  unsaved: 'What you entered in the open form is not saved.',
   signed_out: 'You are signed out.',
   not_signed_out: 'You may still be signed in.',
   cookie_not_kept:
@@ -77,6 +78,7 @@ export const zh = {
   'because_account-changed': '账号信息已变更，当前会话已下线，请重新登录。',
   'because_logged-out': '您已退出登录。',
   'because_provider-logout': '您已在公司统一登录系统中退出。',
+  unsaved: '您在打开的表单中填写的内容没有保存。',
   signed_out: '您已退出登录。',
   not_signed_out: '您可能仍处于登录状态。',
   cookie_not_kept: '登录成功，但浏览器没有保存 Cookie。请允许本站使用 Cookie，并通过 HTTPS 访问。',

@@ -22,13 +22,13 @@ export const credentialsForm =
 /**
  * Why a sign-in is necessary: who has signed out needs no alarm.
  *
- * @param {Pick<Opening, 'reason' | 'word'>} opening
+ * @param {Pick<Opening, 'reason' | 'word' | 'isUnsaved'>} opening
  * @returns {{ told: HTMLElement | null, fault: string | null }}
  */
-export function reasonOf({ reason, word }) {
+export function reasonOf({ reason, word, isUnsaved }) {
   if (reason === 'signed_out') return { told: h('p', { class: 'told', role: 'status' }, t(reason)), fault: null }
-  if (reason === null) return { told: null, fault: null }
-  return { told: null, fault: word === null ? t(reason) : `${t(reason)} ${t('failed_word', { word })}` }
+  const said = [reason !== null && t(reason), word !== null && t('failed_word', { word }), isUnsaved && t('unsaved')]
+  return { told: null, fault: said.filter(Boolean).join(' ') || null }
 }
 
 /**

@@ -49,7 +49,7 @@ async function start() {
 /** Goes on if the user has signed in in another tab while the sign-in is shown. */
 let lookAgain = async () => {}
 
-/** @typedef {Pick<import('./sign-in.js').SignInOptions, 'reason' | 'word' | 'step'>} Opening */
+/** @typedef {Pick<import('./sign-in.js').SignInOptions, 'reason' | 'word' | 'isUnsaved' | 'step'>} Opening */
 
 /**
  * How the sign-in begins without a live session.
@@ -61,7 +61,7 @@ async function openingAfter(ended) {
   if (arrival.kind === 'arrived') return { reason: ended ?? 'cookie_not_kept' }
   if (arrival.kind === 'failed') return { reason: failedText(arrival.word), word: shownWord(arrival.word) }
   if (arrival.kind === 'step') return openingWithStep(arrival.name)
-  return { reason: asked.has('signed-out') ? 'signed_out' : ended }
+  return { reason: asked.has('signed-out') ? 'signed_out' : ended, isUnsaved: asked.has('unsaved') }
 }
 
 /**

@@ -25,6 +25,7 @@ import { codesStep, STEPS } from './steps.js'
  * @property {{ problem: unknown }} failure Where it keeps why the last attempt has failed, for a change of language; `null` before.
  * @property {TextName | null} reason Shows the user why a new sign-in is necessary.
  * @property {string | null} word The same in a word, for the administrator whom the user asks.
+ * @property {boolean} [isUnsaved] Whether the last session has ended before what was typed in a dialog was saved.
  * @property {() => import('../elements/dom.js').Child[]} title
  * @property {(route: string, body: object) => Promise<void>} send
  */
@@ -34,6 +35,7 @@ import { codesStep, STEPS } from './steps.js'
  * @property {(opening: Opening) => Node} form Draws the first form.
  * @property {TextName | null} reason
  * @property {string | null} [word]
+ * @property {boolean} [isUnsaved]
  * @property {Step | null} [step] A step to begin with: a provider has proven the user.
  * @property {Opening['title']} title
  * @property {() => Node} choices Language and theme.
@@ -57,14 +59,14 @@ export function endedText(reason) {
  * @param {Element} place
  * @param {SignInOptions} options
  */
-export function createSignIn(place, { form, reason, word = null, step = null, title, choices, done }) {
+export function createSignIn(place, { form, step = null, title, choices, done, ...why }) {
   const typed = { username: '', password: '' }
   const failure = { problem: null }
   let timer = 0
   const waiting = createWaiting(done)
-  /** @param {Pick<Opening, 'reason' | 'word'>} why */
-  const first = why => () => form({ typed, failure, title, send, ...why })
-  let drawForm = step === null ? first({ reason, word }) : drawStep(step)
+  /** @param {Pick<SignInOptions, 'reason' | 'word' | 'isUnsaved'>} why */
+  const first = why => () => form({ typed, failure, title, send, word: null, ...why })
+  let drawForm = step === null ? first(why) : drawStep(step)
 
   /** @param {() => Node} form */
   function open(form) {
@@ -83,7 +85,7 @@ export function createSignIn(place, { form, reason, word = null, step = null, ti
     clearTimeout(timer)
     Object.assign(typed, { password: '' })
     failure.problem = null
-    open(first({ reason: why, word: null }))
+    open(first({ reason: why }))
   }
 
   /** Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it. */
