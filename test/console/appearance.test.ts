@@ -20,7 +20,8 @@ t.test('the page for administrators can be read and used', { skip: withoutBrowse
     t.equal(await page.getAttribute('html', 'lang'), 'zh-CN')
     const dark = await ground()
     await page.selectOption('[data-key=theme]', 'light')
-    t.not(await ground(), dark)
+    const light = await ground()
+    t.not(light, dark)
     await fillIn(page, 'ann', 'a password')
     await page.click('[data-key=language]')
     await page.locator('button[type=submit]', { hasText: 'Sign in' }).waitFor()
@@ -31,6 +32,8 @@ t.test('the page for administrators can be read and used', { skip: withoutBrowse
     t.not(await ground(), dark, 'both are remembered')
     await page.selectOption('[data-key=theme]', 'auto')
     t.equal(await ground(), dark)
+    await page.emulateMedia({ media: 'print' })
+    t.equal(await ground(), light, 'paper is light')
   })
 
   t.test('messages of the gateway are shown in the language of the page', async t => {
