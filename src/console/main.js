@@ -1,21 +1,12 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress, onAddress } from './address.js'
-import {
-  CallError,
-  get,
-  loadSettings,
-  onEnded,
-  postRepeatable,
-  serves,
-  sessionInCookie,
-  settings,
-  urlOf,
-} from './api.js'
+import { CallError, loadSettings, onEnded, sessionInCookie, settings, urlOf } from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs, holdsTyped, onceKept } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
 import { retryButton, wholePage } from './elements/whole-page.js'
 import { faultText, t } from './language/language.js'
+import { endSession, requestOwner } from './own-session.js'
 import { offeredPages, PAGES } from './pages.js'
 import { forget, recall, session } from './session.js'
 import { topBar } from './shell.js'
@@ -110,15 +101,6 @@ function signInAnother() {
   signIn(null)
 }
 
-/**
- * The user of the session, with the permissions for the pages. Without the session administration, and whatever else needs a
- * permission, only the own account is served.
- *
- * @returns {Promise<import('./session.js').Owner>}
- */
-const requestOwner = async () =>
-  serves('sys/session/current') ? get('sys/session/current') : { ...(await get('b/account')), permissions: [] }
-
 const showLoading = () => show(app, h('p', { class: 'whole-page quiet' }, t('loading')))
 
 /** Shows the page of the address, or the first page if the address has none that the user has permission for. */
@@ -200,13 +182,6 @@ function openSignOut() {
   form.submit()
 }
 
-function endSession() {
-  const { token, handle, owner } = session
-  if (serves('b/logout')) return postRepeatable('b/logout')
-  if (serves('b/session/tokens')) return postRepeatable('b/session/exit-token', { token: handle })
-  return postRepeatable('sys/session/exit-token', { user_id: owner?.user_id, token: token ?? handle })
-}
-
 /**
  * @param {string} text
  * @param {() => void} again
@@ -238,7 +213,11 @@ async function compareSession() {
   if (document.hidden || !settings?.keeps_cookie) return
   if (handle === null) return lookAgain()
   const live = await sessionInCookie().catch(() => null)
-  if (live !== null && live.handle !== handle && session.handle === handle) onceKept(() => location.reload())
+  if (live === null || live.handle === handle || session.handle !== handle) return
+  if (!holdsTyped()) return onceKept(() => location.reload())
+  // Its user has to read this: the next look at the session does not reload.
+  forget()
+  open(() => showFault(`${t('other_account')} ${t('unsaved')}`, () => location.reload()))
 }
 
 // A page that the browser has kept for the way back shows a session that may have ended since.

@@ -5,6 +5,7 @@ import { withoutBrowser } from '../support/browser.ts'
 import { comeBack, confirm, fillIn, keep, openPage, sendSignIn, signIn, solve } from '../support/console.ts'
 import { ADMIN, someone } from '../support/gateway-fixture.ts'
 import { type Added, openAccounts, PASSWORD, shownSecret } from './accounts-fixture.ts'
+import { textOf } from './texts.ts'
 
 /* What the tabs of one browser, which share the cookie of a session, do to each other. */
 
@@ -18,6 +19,16 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
   const { visit, fixture, add } = await openAccounts(t, {
     config: { browser: { business: 'on' }, login: { second_factor: { for: ['guarded'] } } },
   })
+
+  /** In another tab, the user of the page signs out, and in to another account. */
+  async function signInElsewhere(page: Page, account: Added): Promise<void> {
+    const other = await page.context().newPage()
+    await other.goto(`${fixture.url}/console/`)
+    await solve(fixture, other, () => other.click('[data-key=sign-out]'))
+    await send(other, account)
+    await other.waitForSelector('.chrome')
+    await other.close()
+  }
 
   for (const path of ['/sign-in/b/?to=/console/', '/console/']) {
     t.test(`recovery codes of a set-up at ${path} stay when their user comes back from another tab`, async t => {
@@ -59,15 +70,30 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
     const { page } = visitor
     const account = await add()
     await signIn(fixture, visitor)
-    const other = await page.context().newPage()
-    await other.goto(`${fixture.url}/console/`)
-    await solve(fixture, other, () => other.click('[data-key=sign-out]'))
-    await send(other, account)
-    await other.waitForSelector('.chrome')
+    await signInElsewhere(page, account)
     // Both were visible all the time.
     await page.evaluate(() => window.dispatchEvent(new Event('focus')))
     await page.locator('.owner', { hasText: account.username }).waitFor()
-    await other.close()
+  })
+
+  t.test('what was typed in a dialog is reported as lost where its user has signed in to another account', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add()
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', someone())
+    await signInElsewhere(page, account)
+    await comeBack(page)
+    await page.locator('.whole-page', { hasText: textOf('en', 'unsaved') }).waitFor()
+    const looks: string[] = []
+    page.on('request', request => void looks.push(request.url()))
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    t.same(looks, [], 'nothing that could lead on before it is read')
+    t.equal(await page.locator('dialog').count(), 0, 'nothing of the former account')
+    await page.locator('.whole-page button').click()
+    await page.locator('.owner', { hasText: account.username }).waitFor()
   })
 
   t.test('a password that is shown once stays beside another account in another tab, until it is kept', async t => {
@@ -80,12 +106,7 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
     await page.fill('#account-username', someone())
     await confirm(page)
     const password = await page.locator('dialog .secret code').textContent()
-    const other = await page.context().newPage()
-    await other.goto(`${fixture.url}/console/`)
-    await solve(fixture, other, () => other.click('[data-key=sign-out]'))
-    await send(other, account)
-    await other.waitForSelector('.chrome')
-    await other.close()
+    await signInElsewhere(page, account)
     const look = page.waitForResponse(/\/sign-in\/b\/session$/)
     await comeBack(page)
     await look
