@@ -29,6 +29,7 @@ import {
   signInConsumer,
 } from './accounts-fixture.ts'
 import { factorSteps } from './factor-steps.ts'
+import { textOf } from './texts.ts'
 
 /* Accounts on the page, against the real gateway: the required steps of a login, the own factor, and what administrators do. */
 
@@ -264,7 +265,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
       await page.fill('#account-permissions', 'orders:write, orders:read')
       await administer('sys/account/edit', { id: account.id, permissions: [] })
       await confirm(page)
-      await page.locator('dialog .fault', { hasText: 'The account has changed meanwhile: load it again' }).waitFor()
+      await page.locator('dialog .fault', { hasText: textOf('en', 'account_changed') }).waitFor()
       t.equal(await page.inputValue('#account-permissions'), 'orders:write, orders:read')
       await row.filter({ hasNotText: 'orders:write' }).waitFor()
       await page.keyboard.press('Escape')
