@@ -16,8 +16,8 @@ export async function runTraefik(port: number, configuration: string, routes: st
   writeFileSync(join(folder, 'routes.yaml'), routes)
   writeFileSync(file, configuration.replace('routes.yaml', join(folder, 'routes.yaml')))
   const server = await runInstalled(TRAEFIK!, [`--configFile=${file}`], { port, folder })
-  // It listens before it has read its routes.
-  while ((await call(`http://127.0.0.1:${port}`, { path: '/' })).text === '404 page not found\n')
+  // It listens before it has read its routes. All examples have one for this path.
+  while ((await call(`http://127.0.0.1:${port}`, { path: '/api/' })).text === '404 page not found\n')
     await new Promise(resolve => setTimeout(resolve, 20))
   return server
 }

@@ -255,8 +255,12 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     t.test('gets no request that could be for a page, however its path is spelled', async t => {
       for (const path of ['/', '/c/x', '/x/../api/v1/c/x', '/x/%2e%2e/api/v1/c/x', '//api/v1/c/x', '/./api/v1/c/x'])
         t.equal((await ask(path, {}, token)).arrived, undefined, path)
-      for (const path of ['/API/v1/c/x', '/%61pi/v1/c/x', '/api%2fv1/c/x', '/api;/v1/c/x', '/api', '/api/', '/api/x'])
+      for (const path of ['/API/v1/c/x', '/api%2fv1/c/x', '/api;/v1/c/x', '/api', '/api/', '/api/x'])
         t.equal((await ask(path, {}, token)).arrived, undefined, path)
+      // Traefik decodes what needs no escape, and then chooses the route. The gate judges that path, too.
+      const { arrived } = await ask('/%61pi/v1/c/x', {}, token)
+      t.equal(arrived?.url, arrived && '/api/v1/c/x')
+      t.equal(arrived?.headers['x-login-id'], arrived && '42')
     })
 
     t.test('cannot be sent another path or method than the requested one', async t => {
