@@ -23,12 +23,11 @@ export function readAccount(
   const extra: [string, unknown][] = []
   for (const [name, value] of fields) {
     const lower = name.toLowerCase()
-    if (KNOWN.has(lower) || OPTIONAL.has(lower) || (isService && lower === 'added')) known.set(lower, value)
+    if (REQUIRED.has(lower) || OPTIONAL.has(lower) || (isService && lower === 'added')) known.set(lower, value)
     else if (value !== null && value !== undefined)
       extra.push([name, LISTS.has(lower) ? listOf(name, value) : plain(name, value)])
   }
-  for (const name of KNOWN) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
-
+  checkRequired(known, ACCOUNT_FIELDS)
   const id = textOf('id', known.get('id'))
   if (!isLoginId(id)) throw new Error(`the field "id" is not a login id: ${LOGIN_ID_FORM}`)
   const username = textOf('username', known.get('username'))
@@ -63,7 +62,7 @@ export function fittingExtra(
 export function readRights(id: string, fields: readonly (readonly [name: string, value: unknown])[]): Rights | null {
   checkNames(fields)
   const known = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]))
-  for (const name of ['id', 'status']) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
+  checkRequired(known, RIGHTS_FIELDS)
   if (textOf('id', known.get('id')) !== id || statusOf(known.get('status')) !== 'ACTIVE') return null
   const list = (name: string): string[] => (known.get(name) == null ? [] : listOf(name, known.get(name)))
   return { roles: list('roles'), permissions: list('permissions') }
@@ -105,7 +104,16 @@ function checkNames(fields: readonly (readonly [name: string, value: unknown])[]
   }
 }
 
-const KNOWN: ReadonlySet<string> = new Set(['id', 'username', 'password', 'status'])
+function checkRequired(known: ReadonlyMap<string, unknown>, names: readonly string[]): void {
+  for (const name of names) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
+}
+
+/** What an answer for a name must have, in any case. */
+export const ACCOUNT_FIELDS: readonly string[] = ['id', 'username', 'password', 'status']
+/** The same of an answer for a login id. */
+export const RIGHTS_FIELDS: readonly string[] = ['id', 'status']
+
+const REQUIRED: ReadonlySet<string> = new Set(ACCOUNT_FIELDS)
 const OPTIONAL: ReadonlySet<string> = new Set([
   'second_factor',
   'password_changed_at',

@@ -121,8 +121,16 @@ export async function probeHashSource(
     return { what, isReached: true, text: found.join(', ') }
   } catch (fault) {
     const reason = faultText(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
-    return { what, isReached: false, text: `${reason}; correct ${name} or what it names` }
+    return { what, isReached: false, text: `${reason}; ${REMEDY[settings.kind](name)}` }
   }
+}
+
+/** What to do where a source does not answer as it has to. */
+const REMEDY: Readonly<Record<HashSourceSettings['kind'], (name: string) => string>> = {
+  file: name => `correct ${name}.path, or the file`,
+  sql: name =>
+    `correct ${name}.url (its scheme, host, user, database) or the statements beside it, or start the database`,
+  http: name => `correct ${name}.url, ${name}.secret or the backend`,
 }
 
 /** What is known of the changes that the source is to store. A backend is not asked: the question would be a change. */

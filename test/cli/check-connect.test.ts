@@ -173,7 +173,7 @@ t.test('check --connect asks the backend of the accounts as a login does', async
   status = 401
   const refused = await connect(t, config)
   t.equal(refused.code, 1)
-  t.match(refused.lines[1], /^NOT REACHED accounts \(http\): .*status 401; correct accounts/)
+  t.match(refused.lines[1], /^NOT REACHED accounts \(http\): .*status 401; correct accounts\.url, accounts\.secret/)
   t.notMatch(refused.output, GOOD_KEY)
 })
 
@@ -194,12 +194,12 @@ for (const kind of ['postgres', 'mysql'] as const) {
       )
       // The tests' own user of MariaDB creates no users.
       t.teardown(() => server.run(`DROP TABLE ${table}`, ...(kind === 'postgres' ? [`DROP ROLE ${reader}`] : [])))
-      const accountsOf = (url: string, column = 'password') => ({
+      const accountsOf = (url: string, column = 'password', columns = 'id, username, password, status') => ({
         accounts: {
           kind: 'sql',
           url,
           timeout: LONGEST,
-          query: `SELECT id, username, password, status FROM ${table} WHERE username = :username`,
+          query: `SELECT ${columns} FROM ${table} WHERE username = :username`,
           update: { password: `UPDATE ${table} SET ${column} = :password WHERE id = :id` },
         },
       })
@@ -212,8 +212,10 @@ for (const kind of ['postgres', 'mysql'] as const) {
       for (const wrong of kind === 'postgres' ? [accountsOf(String(other)), unknown] : [unknown]) {
         const { code, lines } = await connect(t, wrong)
         t.equal(code, 1)
-        t.match(lines[1], /^NOT REACHED accounts \(sql\)/)
+        t.match(lines[1], /^NOT REACHED accounts \(sql\): .*; correct accounts\.url \(its scheme, /)
       }
+      const incomplete = await connect(t, accountsOf(server.url, 'password', 'id, username, password'))
+      t.match(incomplete.lines[1], /^NOT REACHED accounts \(sql\): .*the query returns no column "status"; /)
       t.match(await server.run(`SELECT password FROM ${table}`), [{ password: 'x' }], 'nothing has changed')
     },
   )

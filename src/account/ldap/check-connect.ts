@@ -42,23 +42,23 @@ export async function probeDirectory(written: LdapAccountsSettings, timeout: num
 
 async function look(settings: DirectorySettings, asking: Asking): Promise<string[]> {
   const count = await countEntries(settings, asking)
-  return [
+  const found = [
     `accepts ${settings.bind.dn}, finds ${count} below ${settings.base}`,
     ...(await readSome(settings, asking)),
     ...(await lookForGroups(settings, asking)),
-    ...(await searchGroups(settings, asking)),
   ]
+  await searchGroups(settings, asking)
+  return found
 }
 
 /** The search for groups failed, as it then does in every login. */
 class GroupsUnread extends Error {}
 
 /** Searches groups as a login does, for a member that is in none. */
-async function searchGroups({ groups, base }: DirectorySettings, asking: Asking): Promise<never[]> {
-  if (groups?.kind !== 'search') return []
+async function searchGroups({ groups, base }: DirectorySettings, asking: Asking): Promise<void> {
+  if (groups?.kind !== 'search') return
   try {
     await groupsWith([base], groups, asking)
-    return []
   } catch (fault) {
     if (!(fault instanceof DirectoryResult) || fault.code === SIZE_LIMIT) throw fault
     throw new GroupsUnread(

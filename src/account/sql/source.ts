@@ -1,7 +1,7 @@
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue } from '../../base/task-queue.ts'
 import { type DatabaseAddress, readDatabaseAddress } from '../../settings/database-address.ts'
-import { readAccount, readRights } from '../answered-account.ts'
+import { ACCOUNT_FIELDS, RIGHTS_FIELDS, readAccount, readRights } from '../answered-account.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
 import type { Updatable } from '../source.ts'
 import { type Database, type DatabaseOptions, type Placeholder, placesOf, type Values } from './database.ts'
@@ -45,7 +45,7 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
     [':second_factor', ':id', ...compared(update.second_factor, ':second_factor_before')],
     true,
   )
-  const expected = secondFactor === null ? [] : ['second_factor']
+  const expected = secondFactor === null ? ACCOUNT_FIELDS : [...ACCOUNT_FIELDS, 'second_factor']
 
   return {
     ...updatesOf(password, secondFactor),
@@ -54,7 +54,7 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
     },
     async findRights(id) {
       if (rights === null) throw new Error('accounts.rights_query is missing; the configuration was not checked')
-      return rights.ask({ ':id': id }, [], fields => readRights(id, fields))
+      return rights.ask({ ':id': id }, RIGHTS_FIELDS, fields => readRights(id, fields))
     },
     async close() {
       await Promise.all(statements.map(statement => statement.close()))
@@ -131,8 +131,7 @@ function createStatement(database: Database, { connections, timeout }: DatabaseO
         if (answer === null) return null
         const { columns, rows } = answer
         const missing = expected.find(name => !columns.some(column => column.toLowerCase() === name))
-        if (missing !== undefined)
-          throw new Error(`accounts.update stores "${missing}", and the query does not return it`)
+        if (missing !== undefined) throw new Error(`the query returns no column "${missing}"`)
         if (rows.length === 0) return null
         if (rows.length > 1) throw new Error(`the query returns ${rows.length} rows for one name`)
         return read(columns.map((name, index) => [name, rows[0]![index]]))
