@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
 import { comeBack, confirm, fillIn, keep, openPage, sendSignIn, signIn, solve } from '../support/console.ts'
@@ -28,6 +28,18 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
     await send(other, account)
     await other.waitForSelector('.chrome')
     await other.close()
+  }
+
+  /** An administrator has typed the name of a new account; `account` is another one to sign in to. */
+  async function typeNewAccount(t: Test): Promise<{ page: Page; account: Added }> {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add()
+    await signIn(fixture, visitor)
+    await openPage(page, 'accounts')
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', someone())
+    return { page, account }
   }
 
   for (const path of ['/sign-in/b/?to=/console/', '/console/']) {
@@ -77,13 +89,7 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
   })
 
   t.test('what was typed in a dialog is reported as lost where its user has signed in to another account', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
-    const account = await add()
-    await signIn(fixture, visitor)
-    await openPage(page, 'accounts')
-    await page.click('[data-key=add]')
-    await page.fill('#account-username', someone())
+    const { page, account } = await typeNewAccount(t)
     await signInElsewhere(page, account)
     await comeBack(page)
     await page.locator('.whole-page', { hasText: textOf('en', 'unsaved') }).waitFor()
@@ -97,13 +103,7 @@ t.test('tabs of one browser', { skip: withoutBrowser }, async t => {
   })
 
   t.test('a password that is shown once stays beside another account in another tab, until it is kept', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
-    const account = await add()
-    await signIn(fixture, visitor)
-    await openPage(page, 'accounts')
-    await page.click('[data-key=add]')
-    await page.fill('#account-username', someone())
+    const { page, account } = await typeNewAccount(t)
     await confirm(page)
     const password = await page.locator('dialog .secret code').textContent()
     await signInElsewhere(page, account)

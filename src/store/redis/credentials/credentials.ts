@@ -203,8 +203,8 @@ export class RedisCredentials implements ReadableCredentials {
 }
 
 /**
- * Live credentials whose place a dead one in the list may have, and that one: the one that was to succeed them last, or, if that has not come into
- * the list yet, one before it.
+ * Live credentials whose place a dead one in the list may have, and that one: the one that was to succeed them last, or, if that
+ * has not come into the list yet, one before it.
  */
 function heldByDead(
   live: readonly StoredCredential[],
