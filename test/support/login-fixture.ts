@@ -37,7 +37,7 @@ const HASH = bcrypt.hashSync(PASSWORD, 4)
 
 const PRIVATE_KEY = generateSm2PrivateKey()
 
-/** Its public key, precomputed once: that takes fifty milliseconds. */
+/** Its public key, precomputed once for all instances: that costs as much as many logins. */
 let publicKey: ReturnType<typeof encryption.precomputePublicKey> | undefined
 
 export const account = (username: string, rest: Partial<HashAccount> = {}): HashAccount => ({

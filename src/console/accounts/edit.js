@@ -33,14 +33,7 @@ export function openEdit(account, side) {
         await post(`${side.base}/edit`, { id: read.id, revision: read.revision, ...typed })
       } catch (problem) {
         const now = await changedMeanwhile(problem, { read, typed, side })
-        isOutdated = now !== null
-        if (now !== null) {
-          // What was typed while the answer was on its way stays, too.
-          const kept = changesOf(fields.values(), read)
-          fields = accountFields(now, { ...options, typed: kept, before: account })
-          read = now
-          show(place, fields.body)
-        }
+        if (now !== null) readAgain(now)
         throw problem
       }
       dialog.close()
@@ -49,6 +42,17 @@ export function openEdit(account, side) {
     failed: () => (isOutdated ? t('account_changed') : undefined),
     reload: side.changed,
   })
+
+  /** @param {ListedAccount} now */
+  function readAgain(now) {
+    isOutdated = true
+    // What was typed while the answer was on its way stays, too.
+    const typed = changesOf(fields.values(), read)
+    fields = accountFields(now, { ...options, typed, before: account })
+    read = now
+    show(place, fields.body)
+  }
+
   const dialog = openDialog({ title: t('edit_title', { user: nameOf(account) }), body: [form.element] })
 }
 
