@@ -10,7 +10,8 @@ import type { StoredCredential } from './record.ts'
  * One credential takes the place of another. Which of several calls succeeds it, its record decides: it names the one that is to
  * take its place. Only when that can be found does the old one get its earlier end. A later call takes over from one that has not
  * come so far, and perhaps never will: so a succession that dies has changed nothing that its owner would notice, and can be tried
- * again.
+ * again. Only a gateway that dies between the last two steps leaves both: a successor whose secret was given to no one, and the old
+ * one without a place among those that count. The next succession of the old one ends that successor.
  */
 export class Successions {
   readonly #redis: CredentialCommands
