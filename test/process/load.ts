@@ -49,7 +49,7 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
     let due = performance.now() + random() * pause
     let asked = performance.now()
     while (!stopped) {
-      await new Promise(resolve => setTimeout(resolve, due - performance.now()))
+      await new Promise(resolve => setTimeout(resolve, Math.max(0, due - performance.now())))
       due = Math.max(due + pause, performance.now() - 10 * pause)
       // A stopping gateway closes what is idle for two seconds. A client that was held up for long begins a new connection.
       if (performance.now() - asked > 1000) agent.destroy()
