@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -12,25 +12,9 @@ import { BESIDE, folderWith, GOOD_KEY } from '../settings/folder.ts'
 import { createCertificate } from '../support/certificate.ts'
 import { run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
-import { startLoadingRedis } from '../support/loading-redis.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
-import { startSentinels } from '../support/redis-sentinel.ts'
-import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { answerUnknownName, UNKNOWN_NAME } from '../support/unknown-name.ts'
-import { PATIENCE } from '../support/until.ts'
-
-/** No check waits longer, whatever its settings say. */
-const LONGEST = '5s'
-
-/** The lines about connections of `dualgate check --connect`, and its exit code. */
-async function connect(t: Test, config: Record<string, unknown>) {
-  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(config) })
-  const { code, output, errors } = await run(folder, ['check', '--connect', '--config', 'gateway.yaml'])
-  t.notOk(existsSync(join(folder, 'data')), 'nothing is created')
-  const lines = output.split('\n').filter(line => /^ {2}(reached|NOT REACHED) /.test(line))
-  return { code, output: output + errors, lines: lines.map(line => line.trim().replace(/ {2,}/, ' ')) }
-}
+import { connect, LONGEST } from './connect-fixture.ts'
 
 async function serve(t: Test, listener: RequestListener): Promise<string> {
   const server = createHttpServer(listener).listen(0, '127.0.0.1')
@@ -38,8 +22,6 @@ async function serve(t: Test, listener: RequestListener): Promise<string> {
   t.teardown(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-
-const redisAt = (url: string, timeout = LONGEST) => ({ store: { kind: 'redis', timeout, redis: { url } } })
 
 t.test('check --connect finds everything of a new folder in order', async t => {
   const { code, lines } = await connect(t, {})
@@ -51,107 +33,14 @@ t.test('check --connect finds everything of a new folder in order', async t => {
 })
 
 t.test('without --connect nothing is asked', async t => {
-  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(redisAt('redis://127.0.0.1:1')) })
+  const folder = folderWith(t, {
+    ...BESIDE,
+    'gateway.yaml': stringify({ store: { kind: 'redis', redis: { url: 'redis://127.0.0.1:1' } } }),
+  })
   const { code, output } = await run(folder, ['check', '--config', 'gateway.yaml'])
   t.equal(code, 0)
   t.notMatch(output, /reached/i)
 })
-
-t.test('check --connect reports the version of Redis and its warnings', { skip: withoutRedisServer }, async t => {
-  const redis = await startRedis()
-  t.teardown(() => redis.stop())
-  const { code, lines } = await connect(t, redisAt(`${redis.url}/3`))
-  t.equal(code, 0)
-  t.match(lines, [
-    new RegExp(`^reached store \\(127.0.0.1:${redis.port}, database 3\\): Redis \\d`),
-    /warning: Redis writes no append-only/,
-  ])
-  t.equal(await redis.cli('DBSIZE'), '0', 'nothing was written')
-  t.match(await redis.cli('INFO', 'commandstats'), /^cmdstat_eval:calls=1,/m, 'the right to write is asked for once')
-})
-
-t.test('check --connect says what to do about a Redis that cannot be used', { skip: withoutRedisServer }, async t => {
-  const redis = await startRedis()
-  t.teardown(() => redis.stop())
-  await redis.cli('CONFIG', 'SET', 'requirepass', 'right-password')
-  const wrong = await connect(t, redisAt(`redis://:wrong-password@127.0.0.1:${redis.port}`))
-  t.equal(wrong.code, 1)
-  t.match(wrong.lines[0], /^NOT REACHED store .*WRONGPASS: it refuses this user or password/)
-  t.match((await connect(t, redisAt(redis.url))).lines[0], /^NOT REACHED store .*NOAUTH: it refuses this user/)
-  const right = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`))
-  t.equal(right.code, 0)
-  for (const { output } of [wrong, right]) t.notMatch(output, /right-password|wrong-password/)
-
-  redis.pause()
-  const silent = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`, '500ms'))
-  t.match(
-    [silent.code, silent.lines[0]],
-    [1, /^NOT REACHED store /],
-    'a Redis that does not answer ends the check, too',
-  )
-  redis.resume()
-})
-
-t.test('check --connect reports a Redis that lets its user read alone', { skip: withoutRedisServer }, async t => {
-  const redis = await startRedis()
-  t.teardown(() => redis.stop())
-  for (const lacking of ['-@write', '-@scripting']) {
-    await redis.cli('ACL', 'SETUSER', 'gateway', 'reset', 'on', '>a-password', '~svc:auth:*', '+@all', lacking)
-    const { code, lines } = await connect(t, redisAt(`redis://gateway:a-password@127.0.0.1:${redis.port}`))
-    t.match([code, lines[0]], [1, /^NOT REACHED store .*NOPERM for .*command.*allow it in the ACL$/], lacking)
-  }
-})
-
-t.test('check --connect says that a Redis loads its data', async t => {
-  const { code, lines } = await connect(t, redisAt(`redis://127.0.0.1:${await startLoadingRedis(t)}`))
-  t.match([code, lines[0]], [1, /^NOT REACHED store .*LOADING: it reads its data after a start; wait until it has$/])
-})
-
-t.test('check --connect says that the name of a Redis is not known', async t => {
-  answerUnknownName(t)
-  const { code, lines } = await connect(t, redisAt(`redis://${UNKNOWN_NAME}:6379`))
-  t.match([code, lines[0]], [1, /^NOT REACHED store \(no-such-host.invalid:6379.*ENOTFOUND: the name is not known/])
-})
-
-t.test(
-  'check --connect reports a Redis where no program listens, and one that is a replica',
-  { skip: withoutRedisServer },
-  async t => {
-    const { lines, code } = await connect(t, redisAt(`redis://127.0.0.1:${await freePort()}`))
-    t.match([code, lines[0]], [1, /ECONNREFUSED: no program listens there/])
-    const redis = await startRedis()
-    t.teardown(() => redis.stop())
-    await redis.cli('REPLICAOF', '127.0.0.1', '1')
-    await redis.cli('CONFIG', 'SET', 'replica-serve-stale-data', 'yes')
-    t.match((await connect(t, redisAt(redis.url))).lines[0], /^NOT REACHED store .*it is a replica/)
-  },
-)
-
-t.test(
-  'check --connect says what is wrong with the settings of Sentinel and Cluster',
-  { skip: withoutRedisServer },
-  async t => {
-    const redis = await startRedis()
-    t.teardown(() => redis.stop())
-    const { sentinels, name, stop } = await startSentinels(PATIENCE)
-    t.teardown(stop)
-    const node = { host: '127.0.0.1', port: redis.port }
-    const faultOf = async (redis: object) =>
-      (await connect(t, { store: { kind: 'redis', timeout: LONGEST, redis } })).lines[0]
-    t.match(await faultOf({ sentinels, name: 'mastr' }), /^NOT REACHED store .*: they watch no master of this name; /)
-    const asSentinel = { sentinels: [node], name }
-    t.match(await faultOf(asSentinel), /^NOT REACHED store .*: these are no Sentinels; /)
-    t.match(await faultOf({ cluster: [node] }), /^NOT REACHED store .*: it is a single server, and no Cluster; /)
-    const url = `redis://127.0.0.1:${sentinels[0]!.port}`
-    t.match(await faultOf({ url }), /^NOT REACHED store .*: it may be a Sentinel; name the Sentinels in/)
-    for (const { port } of sentinels) await redisCommand(port, 'ACL', 'SETUSER', 'default', 'resetpass', '>a-password')
-    t.match(await faultOf({ sentinels, name, password: 'a-password' }), /: the gateway sends Sentinels no password: /)
-    t.match(
-      await faultOf({ ...asSentinel, sentinels: [{ ...node, port: await freePort() }] }),
-      /: none accepts a connection without TLS; /,
-    )
-  },
-)
 
 t.test('check --connect asks the backend of the accounts as a login does', async t => {
   const asked: string[] = []

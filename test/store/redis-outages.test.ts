@@ -9,6 +9,7 @@ import { Outages } from '../../src/store/redis/connection/outages.ts'
 import { startLoadingRedis } from '../support/loading-redis.ts'
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { answerUnknownName, UNKNOWN_NAME } from '../support/unknown-name.ts'
 import { PATIENCE, until } from '../support/until.ts'
 
 /*
@@ -41,6 +42,20 @@ t.test(
     t.strictSame(lines.slice(1), [{ level: 30, redis: place, msg: 'Redis is back' }])
   },
 )
+
+t.test('the log says why no node of a Cluster can be reached', async t => {
+  answerUnknownName(t)
+  for (const [node, fault] of [
+    [{ host: UNKNOWN_NAME, port: 6379 }, 'getaddrinfo ENOTFOUND'],
+    [{ host: '127.0.0.1', port: await freePort() }, 'connect ECONNREFUSED'],
+  ] as const) {
+    const { lines, log } = logOf()
+    const connections = await connect({ cluster: [node] }, PATIENCE, log)
+    t.teardown(() => connections.close())
+    await until(() => lines.length > 0)
+    t.match(lines, [{ redis: `Cluster of ${node.host}:${node.port}`, fault, msg: 'Redis is lost' }])
+  }
+})
 
 t.test('a Redis that reads its data after a start is named so', async t => {
   const { lines, log } = logOf()

@@ -6,6 +6,7 @@ import type { Logger } from '../../../base/log/log.ts'
 import type { RedisClient } from './client.ts'
 import { watchFaults } from './database.ts'
 import { followLoading } from './loading.ts'
+import { followNodeFaults } from './node-faults.ts'
 import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
 import { Outages } from './outages.ts'
 import { placeOf } from './shown-address.ts'
@@ -34,7 +35,8 @@ export class Connections {
     this.#timeout = timeout
     this.store = this.#open('store', () => new Cluster(settings.cluster ?? [], clusterOptionsOf(settings, timeout)))
     const outages = new Outages(placeOf(settings), log)
-    watchFaults(this.store, fault => outages.lost(fault))
+    const causeOf = this.store instanceof Cluster ? followNodeFaults(this.store) : (fault: Error) => fault
+    watchFaults(this.store, fault => outages.lost(causeOf(fault)))
     this.store.on('ready', () => outages.back())
     const isLoading = followLoading(this.store, timeout)
     const fault = (): Error => new Error(isLoading() ? 'LOADING' : 'no answer in time')

@@ -1,3 +1,5 @@
+import { handshakeFault, trustFault } from '../../../base/tls-faults.ts'
+
 const KINDS = [
   'ERR DB index is out of range',
   'ERR No such master with that name',
@@ -5,6 +7,8 @@ const KINDS = [
   '[A-Z]{2,}\\b',
   '(?:connect|getaddrinfo|read|write) \\w+',
   'Command timed out',
+  'timeout',
+  'Client network socket disconnected before secure TLS connection was established',
   'Connection is closed',
   "Stream isn't writeable",
   'no answer in time',
@@ -16,11 +20,21 @@ const KIND = new RegExp(`^(?:${KINDS.join('|')})`)
 const BY_SENTINELS = /^All sentinels are unreachable\b.*?: /
 const SENTINELS = 'the Sentinels: '
 
+const UNTRUSTED = 'its certificate is not trusted'
+
+/** What a question at its port has shown of a Redis that could not be reached. */
+export const SERVES_TLS = 'it serves TLS'
+export const SERVES_NO_TLS = 'it answers without TLS'
+
 /** The loggable part of an error: its kind. The rest can contain the command, and with it a token. */
 export function summaryOf(error: unknown): string {
   const { message = '', name = 'Error', lastNodeError } = error as Partial<Error> & { lastNodeError?: unknown }
   // Of a Cluster: why the node that was asked last did not answer.
   if (lastNodeError !== undefined && lastNodeError !== null) return summaryOf(lastNodeError)
+  const distrust = trustFault(error)
+  if (distrust !== null) return `${UNTRUSTED}: ${distrust}`
+  const handshake = handshakeFault(error)
+  if (handshake !== null) return `TLS fails: ${handshake}`
   const text = message.replace(BY_SENTINELS, '')
   return `${text === message ? '' : SENTINELS}${lackIn(text) ?? KIND.exec(text)?.[0] ?? name}`
 }
@@ -75,8 +89,26 @@ const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
   [/^NOPERM/, 'this user may not read the keys below store.prefix; allow it ~<prefix>:* in the ACL'],
   [/^LOADING/, 'it reads its data after a start; wait until it has'],
   [/^(BUSY|no answer in time)/, 'it is busy, or stopped; find out what keeps it from answering'],
+  [
+    new RegExp(`^${UNTRUSTED}`),
+    'name the file of its authority in the variable NODE_EXTRA_CA_CERTS, or correct the address or the certificate',
+  ],
+  [/^(MOVED|CROSSSLOT)/, 'it is a node of a Cluster; name it in store.redis.cluster'],
+  [
+    new RegExp(`^${SERVES_TLS}`),
+    'begin store.redis.url with rediss://, or for Sentinel and Cluster set store.redis.tls',
+  ],
+  [
+    new RegExp(`^${SERVES_NO_TLS}`),
+    'begin store.redis.url with redis://, or for Sentinel and Cluster remove store.redis.tls; or let it serve TLS',
+  ],
 ]
 
+const knownRemedyOf = (fault: string): string | undefined => REMEDIES.find(([kind]) => kind.test(fault))?.[1]
+
+/** Whether the kind alone says what to do. */
+export const isClear = (fault: string): boolean => knownRemedyOf(fault) !== undefined
+
 export const remedyOf = (fault: string): string =>
-  REMEDIES.find(([kind]) => kind.test(fault))?.[1] ??
+  knownRemedyOf(fault) ??
   'is it a Redis, does it serve TLS if and only if rediss:// or tls says so, and does a firewall stand between?'

@@ -1,3 +1,4 @@
+import dns from 'node:dns'
 import type { ClusterOptions, RedisOptions } from 'ioredis'
 import type { Settings } from '../../../settings/schema/settings.ts'
 
@@ -41,6 +42,7 @@ export function clusterOptionsOf(settings: RedisSettings, timeout: number) {
   return {
     redisOptions: nodeOptionsOf(settings, timeout),
     lazyConnect: true,
+    dnsLookup: resolveNode,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     scaleReads: 'master' as const,
@@ -55,6 +57,13 @@ export function clusterOptionsOf(settings: RedisSettings, timeout: number) {
     retryDelayOnFailover: 0,
   } satisfies ClusterOptions
 }
+
+/**
+ * A name without an address stays a name: its node alone then cannot be reached. The library would give up all nodes of
+ * the settings because of one, such as one that is down and has therefore lost its name.
+ */
+const resolveNode: NonNullable<ClusterOptions['dnsLookup']> = (name, resolved) =>
+  dns.lookup(name, (fault, address) => resolved(null, fault === null ? address : name))
 
 /** Of one connection to one server. */
 export function nodeOptionsOf({ username, password, tls }: RedisSettings, timeout: number) {
