@@ -7,6 +7,7 @@ import { createLog } from '../base/log/log.ts'
 import { nearestExisting } from '../base/place-fault.ts'
 import { Refusal } from '../base/refusal.ts'
 import { handshakeFault, trustFault } from '../base/tls-faults.ts'
+import { readDatabaseAddress } from '../settings/database-address.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
@@ -121,9 +122,21 @@ export async function probeHashSource(
     return { what, isReached: true, text: found.join(', ') }
   } catch (fault) {
     const reason = faultText(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
-    return { what, isReached: false, text: `${reason}; ${REMEDY[settings.kind](name)}` }
+    const other = settings.kind === 'sql' && fault instanceof Refusal ? await otherDatabase(name, settings.url) : null
+    return { what, isReached: false, text: `${reason}; ${other ?? REMEDY[settings.kind](name)}` }
   }
 }
+
+/** Where the server is of another kind than the URL says: neither driver finds that out. */
+async function otherDatabase(name: string, url: string): Promise<string | null> {
+  const { serverKind } = await import('../account/sql/server-kind.ts')
+  const address = readDatabaseAddress(url)
+  const kind = await serverKind(address, LIMIT)
+  if (kind === null || kind === address.kind) return null
+  return `it is a server of ${DATABASES[kind]}; begin ${name}.url with ${kind}://`
+}
+
+const DATABASES = { postgres: 'PostgreSQL', mysql: 'MySQL or MariaDB' } as const
 
 /** What to do where a source does not answer as it has to. */
 const REMEDY: Readonly<Record<HashSourceSettings['kind'], (name: string) => string>> = {

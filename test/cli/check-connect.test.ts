@@ -105,6 +105,12 @@ for (const kind of ['postgres', 'mysql'] as const) {
       }
       const incomplete = await connect(t, accountsOf(server.url, 'password', 'id, username, password'))
       t.match(incomplete.lines[1], /^NOT REACHED accounts \(sql\): .*the query returns no column "status"; /)
+      const scheme = kind === 'postgres' ? 'mysql' : 'postgres'
+      const misnamed = await connect(t, accountsOf(server.url.replace(/^\w+:/, `${scheme}:`)))
+      t.match(
+        misnamed.lines[1],
+        new RegExp(`^NOT REACHED .*; it is a server of .*; begin accounts.url with ${kind}://$`),
+      )
       t.match(await server.run(`SELECT password FROM ${table}`), [{ password: 'x' }], 'nothing has changed')
     },
   )

@@ -42,7 +42,8 @@ export function openMysql(address: DatabaseAddress, options: DatabaseOptions): D
     // Every connection is prepared before its first use: the server then checks the statement and the rights for it.
     check: signal => withConnection(signal, async () => undefined),
     isUnwritable: fault => UNWRITABLE.has((fault as { errno?: unknown }).errno),
-    close: () => pool.end(),
+    // A connection that is being made when it is closed may fail only then: its work has failed before.
+    close: () => pool.end().catch(() => undefined),
   }
 }
 
