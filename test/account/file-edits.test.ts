@@ -70,6 +70,30 @@ t.test('comments and the order of the file survive an edit', async t => {
   )
 })
 
+t.test(
+  'an edit beside blocks of text changes no line of another account, nor a value or a comment of its own',
+  async t => {
+    const folded = '    note: >- # where\n      first\n      second\n\n      - id: "9"\n    # below\n'
+    const account = (id: string, rest: string): string =>
+      `  # above ${id}\n  - id: "${id}"\n    username: n${id}\n${rest}    password: "${HASH}"\n`
+    const empty = ['|', '>-', '|+'].map((header, index) => `    empty${index}: ${header} # nothing ${index}\n`).join('')
+    const kept = account('1', folded)
+    const { path } = open(t.testdir(), `accounts:\n${kept}${account('2', folded + empty)}`)
+    const entries = () => new AccountsReader(path).readWhole(readFileSync(path, 'utf8')).entries
+    const note = 'first second\n- id: "9"'
+    await setPassword(path, 'n2', 'battery staple')
+    await addAccount(path, { username: 'c', password: 'correct horse' })
+    const after = readFileSync(path, 'utf8')
+    t.ok(after.startsWith(`accounts:\n${kept}`))
+    t.match(entries(), [{ note }, { note, empty0: '', empty1: '', empty2: '' }, { username: 'c' }])
+    for (const comment of ['# above 2', '# where', '# below', '# nothing 0', '# nothing 1', '# nothing 2'])
+      t.ok(after.includes(comment, kept.length), comment)
+    await removeAccount(path, 'n2')
+    await removeAccount(path, 'c')
+    t.equal(readFileSync(path, 'utf8'), `accounts:\n${kept}`)
+  },
+)
+
 t.test('after an edit only the owner can read the file, and no temporary file remains', async t => {
   const folder = t.testdir()
   const { path } = open(folder)

@@ -12,7 +12,7 @@ import {
 } from 'yaml'
 import type { AccountsReader, AccountsText } from './accounts-reader.ts'
 import type { AccountEntry } from './schema.ts'
-import { LIST, type Parts, textOf } from './text-parts.ts'
+import { LIST, type Parts, partsBesideBlocks, textOf } from './text-parts.ts'
 
 /** New values of an entry; `undefined` removes a key. */
 export type Fields = Partial<Record<keyof AccountEntry, unknown>>
@@ -26,8 +26,9 @@ export type Change = { add: AccountEntry } | { at: number; set: Fields } | { at:
  */
 export async function textAfter(text: string, read: AccountsText, change: Change, reader: AccountsReader) {
   const expected = entriesAfter(read.entries, change)
+  const parts = read.parts ?? partsBesideBlocks(text)
   for (const write of [changedParts, changedWhole]) {
-    const after = write(text, read.parts, change)
+    const after = write(text, parts?.items.length === read.entries.length ? parts : null, change)
     if (after !== null && isDeepStrictEqual((await reader.read(after)).entries, expected)) return after
   }
   throw new Error('the accounts file could not be written as it should be; this is a fault of dualgate')
@@ -51,18 +52,23 @@ function changedParts(text: string, parts: Parts | null, change: Change): string
   // Only these two forms are written as they are read.
   if (indent !== '' && indent !== '  ') return null
   if ('remove' in change) return items.length === 1 ? null : textOf({ ...parts, items: items.toSpliced(change.at, 1) })
-  const item = endedAs(text, writtenItem('add' in change ? null : items[change.at]!, change, indent))
+  const alone = writtenItem('add' in change ? null : items[change.at]!, change, indent)
+  if (alone === null) return null
+  const item = endedAs(text, alone)
   if (!('add' in change)) return textOf({ ...parts, items: items.with(change.at, item) })
   const last = items.at(-1)!
   const endsLine = last.endsWith('\n') ? last : endedAs(text, `${last}\n`)
   return textOf({ ...parts, items: [...items.slice(0, -1), endsLine, item] })
 }
 
-/** Reads and writes YAML so that a number keeps its text, such as `1.10`, `0x1F` or `007`, when something beside it is edited. */
+/**
+ * Reads and writes YAML so that a number keeps its text, such as `1.10`, `0x1F` or `007`, when something beside it is edited, and
+ * an empty block its value.
+ */
 const AS_WRITTEN: DocumentOptions & ParseOptions & SchemaOptions = {
   // As the accounts are read, whatever `%YAML` says.
   schema: 'core',
-  customTags: tags => tags.map(tag => (isNumberTag(tag) ? withText(tag) : tag)),
+  customTags: tags => tags.map(tag => (isNumberTag(tag) ? withText(tag) : isTextTag(tag) ? withEmptyQuoted(tag) : tag)),
 }
 
 const isNumberTag = (tag: Tags[number]): tag is ScalarTag =>
@@ -73,9 +79,21 @@ const withText = (tag: ScalarTag): ScalarTag => ({
   stringify: (item, ...context) => item.source ?? tag.stringify!(item, ...context),
 })
 
-/** The text of one item after a change; without `item` that of a new one. */
-function writtenItem(item: string | null, change: Change, indent: string): string {
+const isTextTag = (tag: Tags[number]): tag is ScalarTag => typeof tag === 'object' && tag.tag.endsWith(':str')
+
+/** `yaml` 2.9.1 writes the comment behind the `|` of an empty block into the block. */
+const withEmptyQuoted = (tag: ScalarTag): ScalarTag => ({
+  ...tag,
+  stringify(item, ...context) {
+    if (item.value === '' && item.type?.startsWith('BLOCK') === true) item.type = 'QUOTE_DOUBLE'
+    return tag.stringify!(item, ...context)
+  },
+})
+
+/** The text of one item after a change; without `item` that of a new one. `null` for an item that cannot be read alone. */
+function writtenItem(item: string | null, change: Change, indent: string): string | null {
   const document = parseDocument(LIST + (item ?? ''), AS_WRITTEN)
+  if (document.errors.length > 0) return null
   apply(document, 'set' in change ? { ...change, at: 0 } : change)
   return written(document, indent !== '').slice(LIST.length)
 }

@@ -30,9 +30,15 @@ const BLOCK_VALUE = /^[ ]*(?:[-?:][ \t]+)*(?:[^\n]*:[ \t]+)?(?:[&!]\S*[ \t]+)*[|
 const LONE_RETURN = /\r(?!\n)/
 
 /** The parts of a text; `null` if it has another form, or may mean something else than its parts. */
-export function partsOf(text: string): Parts | null {
-  if (DOCUMENT_MARKS.test(text) || (MAYBE_BLOCK_VALUE.test(text) && BLOCK_VALUE.test(text)) || LONE_RETURN.test(text))
-    return null
+export const partsOf = (text: string): Parts | null =>
+  MAYBE_BLOCK_VALUE.test(text) && BLOCK_VALUE.test(text) ? null : partsBesideBlocks(text)
+
+/**
+ * The parts of a text with any values. No line of a block is taken for an item, because it is indented deeper. Empty lines at the
+ * end of a block stand in the next part, so that a part alone may mean something else.
+ */
+export function partsBesideBlocks(text: string): Parts | null {
+  if (DOCUMENT_MARKS.test(text) || LONE_RETURN.test(text)) return null
   const head = HEAD.exec(text)?.[0]
   const indent = head === undefined ? undefined : FIRST_ITEM.exec(text.slice(head.length))?.[1]
   if (head === undefined || indent === undefined) return null
