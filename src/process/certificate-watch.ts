@@ -23,26 +23,26 @@ export interface CertificateWatch {
  * are replaced by swapping links above them. Two polls must find the same state, so that both files are complete. Files
  * that do not match each other are logged once, and the previous certificate stays. `current` is the certificate in
  * use: the files may have changed since it was read. The same certificate is published with another key of session tickets
- * once an hour.
+ * once an hour. `renew` resolves when the certificate is in use.
  */
 export function watchCertificate(
   files: CertificateFiles,
   current: Certificate,
   log: Logger,
-  renew: (certificate: Certificate) => void,
+  renew: (certificate: Certificate) => Promise<void>,
   clock: Clock = systemClock,
 ): CertificateWatch {
   let inUse = current
   let keyedAt = clock.elapsed()
   let read: string | null = null
   let seen: string | null = null
-  const use = (certificate: Certificate): void => {
+  const use = (certificate: Certificate): Promise<void> => {
     inUse = certificate
     keyedAt = clock.elapsed()
-    renew(certificate)
+    return renew(certificate)
   }
   const look = (): void => {
-    if (clock.elapsed() - keyedAt >= TICKET_KEY_LIFETIME) use(withNewTicketKeys(inUse))
+    if (clock.elapsed() - keyedAt >= TICKET_KEY_LIFETIME) void use(withNewTicketKeys(inUse))
     const found = versionOf(files)
     const isSettled = found === seen
     seen = found
@@ -51,8 +51,8 @@ export function watchCertificate(
     try {
       const certificate = readCertificate(files)
       if (certificate.cert === inUse.cert && certificate.key === inUse.key) return
-      use(certificate)
-      log.info({ valid_to: new Date(endOf(certificate)).toISOString() }, 'the certificate was renewed')
+      const valid_to = new Date(endOf(certificate)).toISOString()
+      void use(certificate).then(() => log.info({ valid_to }, 'the certificate was renewed'))
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw fault
       log.error({ faults: fault.faults }, 'the certificate was not renewed; the previous one stays in use')

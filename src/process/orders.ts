@@ -50,6 +50,8 @@ export type Report =
   /** It is closing, and accepts no connections any more. */
   | { kind: 'stopped' }
   | { kind: 'counts'; counts: Snapshot }
+  /** It accepts no connection with the certificate before. */
+  | { kind: 'renewed' }
   /** It requests the metrics of all workers. */
   | { kind: 'question'; question: number }
   /** Changes that it acknowledged, for the others. */

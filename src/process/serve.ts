@@ -56,6 +56,7 @@ function obey(order: Order): void {
     case 'renew':
       renewed = order.certificate
       gateway?.renewCertificate(renewed)
+      void report({ kind: 'renewed' })
       break
     case 'close':
       if (!isClosing) void close(order)

@@ -21,7 +21,7 @@ export async function startAlone(settings: Settings): Promise<Running> {
   const watch =
     tls === undefined || certificate === null
       ? null
-      : watchCertificate(tls, certificate, log, renewed => gateway.renewCertificate(renewed))
+      : watchCertificate(tls, certificate, log, async renewed => gateway.renewCertificate(renewed))
 
   return {
     urls,

@@ -97,9 +97,10 @@ export class Generation {
     return endLimit(this.#options.settings.drain)
   }
 
-  renew(certificate: Certificate): void {
+  /** Resolves when no worker accepts connections with the certificate before. */
+  async renew(certificate: Certificate): Promise<void> {
     this.#certificate = certificate
-    for (const worker of this.#workers) worker.tell({ kind: 'renew', certificate })
+    await Promise.all(Array.from(this.#workers, worker => worker.renew(certificate)))
   }
 
   /** Lets the workers finish, as `Running.close` says, and then ends them. Returns why work was cut off; `null` if none was. */

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster'
 import type { Snapshot } from '../metrics/exposition.ts'
+import type { Certificate } from '../settings/tls.ts'
 import { HandedConnections } from '../workarounds/cluster-handed-connections.ts'
 import { workerInWaiting } from './first-worker.ts'
 import type { Order, OrderOf, Report, ReportOf, Urls } from './orders.ts'
@@ -23,6 +24,8 @@ export class WorkerProcess {
   #isClosing = false
   /** Who waits for a report of its metrics. Not by `ended`, which would keep each of them for as long as the worker lives. */
   readonly #counting = new Set<() => void>()
+  /** Who waits for a report of a renewal, in the order of the renewals. */
+  readonly #renewing: (() => void)[] = []
 
   /** `order` is sent as soon as the worker waits for orders. */
   constructor(order: () => OrderOf<'serve'>) {
@@ -51,6 +54,10 @@ export class WorkerProcess {
     })
     this.#on('counts', this.#counted)
     void this.ended.then(this.#counted)
+    this.#on('renewed', () => this.#renewing.shift()?.())
+    void this.ended.then(() => {
+      for (const done of this.#renewing.splice(0)) done()
+    })
     // A failure is reported to code that awaits this promise; without one it is not an unhandled rejection.
     this.answers.catch(() => undefined)
     this.#worker.on('error', () => undefined)
@@ -113,6 +120,13 @@ export class WorkerProcess {
     })
     this.tell({ kind: 'count' })
     return said
+  }
+
+  /** Resolves when the worker accepts no connection with the certificate before, or has ended. */
+  renew(certificate: Certificate): Promise<void> {
+    const renewed = new Promise<void>(done => this.#renewing.push(done))
+    this.tell({ kind: 'renew', certificate })
+    return renewed
   }
 
   readonly #counted = (): void => {

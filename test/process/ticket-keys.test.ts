@@ -16,7 +16,7 @@ t.test('the key of TLS session tickets is replaced once an hour, and the certifi
   const renewed: Certificate[] = []
   let now = 0
   const clock = clockOf(() => now)
-  const watch = watchCertificate(files, first, pino({ level: 'silent' }), one => renewed.push(one), clock)
+  const watch = watchCertificate(files, first, pino({ level: 'silent' }), async one => void renewed.push(one), clock)
   t.teardown(() => watch.close())
   for (let hour = 1; hour <= 2; hour++) {
     now += TICKET_KEY_LIFETIME

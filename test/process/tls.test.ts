@@ -87,6 +87,19 @@ for (const workers of ['1', '2']) {
   })
 }
 
+t.test('a certificate is logged as renewed when every worker has it', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const [stopped] = gateway.workers()
+  process.kill(stopped!, 'SIGSTOP')
+  for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)
+  // One client is handed to the worker that does nothing; the next ones to the other worker.
+  const name = () => Promise.any([nameAt(gateway.url), nameAt(gateway.url)])
+  t.ok(await until(async () => (await name()) === 'two.example'), 'one worker has it')
+  t.same(gateway.logged('the certificate was renewed'), [])
+  process.kill(stopped!, 'SIGCONT')
+  t.ok(await until(() => gateway.logged('the certificate was renewed').length === 1))
+})
+
 t.test('a certificate that cannot be reached ends no process, and is taken when it is back', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
   const file = join(gateway.folder, 'tls.crt')
