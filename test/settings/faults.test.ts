@@ -17,7 +17,7 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   [
     'a number written as text',
     'listen: { port: "80" }\n',
-    /^gateway\.yaml:1 listen\.port: must be a whole number from 0 to 65535, not "80"$/,
+    /^gateway\.yaml:1 listen\.port: must be a whole number from 0 to 65535, not "80"; write it without quotes$/,
   ],
   ['a port out of range', 'listen:\n\n  port: 70000\n', /^gateway\.yaml:3 listen\.port: must be .*, not 70000$/],
   [
@@ -45,6 +45,11 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   ],
   ['a word of a choice', 'store: { kind: redsi }\n', /store\.kind: must be embedded or redis, not "redsi"$/],
   ['a switch', 'log: { access: maybe }\n', /log\.access: must be on or off, not "maybe"$/],
+  [
+    'a number in quotes that is too large',
+    'listen: { port: "65536" }\n',
+    /listen\.port: must be a whole number from 0 to 65535, not "65536"$/,
+  ],
   ['a profile', 'profile: 3\n', /profile: must be 1 or 2, not 3$/],
   [
     'a union, by a text',

@@ -65,6 +65,11 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
     '- name: a\n  match: /api\n  traget: x\n  target: "builtin:echo"',
     /^upstreams\.yaml:4 upstreams\[0\]\.traget: unknown setting; did you mean target\?/,
   ],
+  [
+    'an unknown key that is meant for one that is missing',
+    '- { nmae: a, match: /api, target: "builtin:echo" }',
+    /^upstreams\.yaml:2 upstreams\[0\]\.nmae: unknown setting; did you mean name\?/,
+  ],
   ['a text', '- http://127.0.0.1', /upstreams\[0\]: must be a section with name, match/],
   [
     'three keys for one signature',

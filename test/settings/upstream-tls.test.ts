@@ -46,6 +46,18 @@ t.test('every fault has its place and its remedy', async t => {
   ])
 })
 
+t.test('a file with a fault is named once, however many upstreams name it', async t => {
+  const targetsWith = (...files: string[]): string =>
+    files
+      .map((ca, index) => `- { name: a${index}, match: /api/${index}, target: "https://a:1", tls: { ca: ${ca} } }\n`)
+      .join('')
+  const none = join(FOLDER, 'none')
+  t.match(faultsOf(t, `upstreams:\n${targetsWith(none, nonsense, none, none)}`), [
+    /upstreams\[0\]\.tls: .*none no such file; tls\.ca names it; 2 more of the upstreams name this file$/,
+    /upstreams\[1\]\.tls: .*nonsense holds no certificate in PEM form$/,
+  ])
+})
+
 t.test('an invalid target is a fault, with its place', async t => {
   for (const target of ['http://127.0.0.1:99999', 'http://a b', 'http://[::1', 'unix:relative.sock']) {
     const faults = faultsOf(t, `upstreams: [{ name: a, match: /api, target: "${target}" }]\n`)

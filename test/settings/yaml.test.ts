@@ -124,6 +124,49 @@ t.test('every fault of a text is named, with its line', t => {
   t.end()
 })
 
+const LIST = ['list:', '  - name: a', '    path: b', '    text: c', '  - name: d', '    path: e', '    text: f', '']
+const INDENT = 'the indentation does not fit'
+
+/** A mistake in a line, and its fault. */
+const MISTAKES: readonly (readonly [what: string, line: number, written: string, fault: string])[] = [
+  ['a tab', 3, '\tpath: b', '3 a tab as indentation'],
+  ['a tab behind spaces', 3, '  \tpath: b', '3 a tab as indentation'],
+  ['a space too few', 3, '   path: b', `3 ${INDENT}`],
+  ['a space too many', 3, '     path: b', `3 ${INDENT}`],
+  ['a dash too far left', 5, ' - name: d', `5 ${INDENT}`],
+  ['a dash too far right', 5, '   - name: d', `5 ${INDENT}`],
+  ['no dash', 5, '  name: d', `5 ${INDENT}`],
+  ['no space behind a colon', 3, '    path:b', '3 the colon behind a key'],
+  ['no colon', 1, 'list', '1 the colon behind a key'],
+  ['an open quote', 3, '    path: "b', '4 a quote'],
+  ['an open bracket', 3, '    path: [b', `4 ${INDENT}`],
+  ['a bracket too many', 3, '    path: [b]]', '3 invalid YAML'],
+  ['no comma', 3, '    path: { a: b c: d }', '3 a comma is missing'],
+  ['a colon in a value', 3, '    path: b: c', '3 a second ": " on one line'],
+]
+
+t.test('one mistake is one fault, whatever the lines below it seem to be', t => {
+  for (const [what, line, written, fault] of MISTAKES) {
+    const { faults } = parseYamlFile(LIST.with(line - 1, written).join('\n'), 'f', '/')
+    t.same(
+      faults.map(({ place, message }) => `${place} ${message.split(/[;,]/)[0]}`),
+      [`f:${fault}`],
+      what,
+    )
+  }
+  t.end()
+})
+
+t.test('each tab is named, and each faulty value above the first of them', t => {
+  const text = LIST.with(1, '  - name: @a').with(2, '\tpath: b').with(5, '\tpath: @e').join('\n')
+  const { faults } = parseYamlFile(text, 'f', '/')
+  t.match(
+    faults.map(({ place }) => place),
+    ['f:2', 'f:3', 'f:6'],
+  )
+  t.end()
+})
+
 t.test('YAML that is not read is named as such', t => {
   const deep = `a: 1\nb:\n  ${'['.repeat(101)}${']'.repeat(101)}\n`
   for (const [text, place] of [

@@ -49,11 +49,12 @@ export function parseAccounts(text: string, path: string, places: Places = []): 
 }
 
 /** The fault of an account, which is named by its place in the whole list. */
-function inWhole({ place, message, path }: Written['faults'][number], places: Places): Fault {
+function inWhole(fault: Written['faults'][number], places: Places): Fault {
+  const { place, path } = fault
   const named = textOf(path)
   const [list, index, ...below] = path
-  if (typeof index !== 'number' || !place.endsWith(named)) return { place, message }
-  return { place: place.slice(0, -named.length) + textOf([list!, places[index] ?? index, ...below]), message }
+  if (typeof index !== 'number' || !place.endsWith(named)) return fault
+  return { ...fault, place: place.slice(0, -named.length) + textOf([list!, places[index] ?? index, ...below]) }
 }
 
 /** Further keys go into the session as they are. */

@@ -17,6 +17,8 @@ import { faultOfSocket } from './socket-path.ts'
 /** The checks of a list of upstreams, which is written at `base`. */
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
   const report: Report = (path, message) => written.report([...base, ...path], message)
+  const files = new Map<string, KeyPath[]>()
+  const reportFile: Report = (path, message) => void files.set(message, [...(files.get(message) ?? []), path])
   const seen = { name: new Map<string, number>(), match: new Map<string, number>() }
   for (const [index, upstream] of upstreams.entries()) {
     // First the quick answer: there may be thousands of upstreams, and mostly no faults.
@@ -31,14 +33,20 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     }
     if (isSound('target') && isSound('targets') && !written.hasUnknown([...base, index]))
       checkTargetOrTargets(upstream, [index], report)
-    for (const { looksAt, run } of CHECKS) if (looksAt.every(isSound)) run(upstream, [index], report)
+    for (const { looksAt, run } of CHECKS) if (looksAt.every(isSound)) run(upstream, [index], report, reportFile)
+  }
+  for (const [message, [first, ...others]] of files) {
+    const more = others.length === 0 ? '' : `; ${others.length} more of the upstreams name this file`
+    report(first!, `${message}${more}`)
+    for (const path of others) written.reportFollowing([...base, ...path])
   }
 }
 
 /** A check of one upstream; it is left out when something that it looks at is faulty already. */
 interface Check {
   looksAt: (keyof UpstreamSettings)[]
-  run(upstream: UpstreamSettings, path: KeyPath, report: Report): void
+  /** `reportFile` reports a fault of a file, which many upstreams may name. */
+  run(upstream: UpstreamSettings, path: KeyPath, report: Report, reportFile: Report): void
 }
 
 const CHECKS: readonly Check[] = [
@@ -141,7 +149,7 @@ function checkHash(upstream: UpstreamSettings, path: KeyPath, report: Report): v
   }
 }
 
-function checkUpstreamTls(upstream: UpstreamSettings, base: KeyPath, report: Report): void {
+function checkUpstreamTls(upstream: UpstreamSettings, base: KeyPath, report: Report, reportFile: Report): void {
   const { tls } = upstream
   const path = [...base, 'tls']
   if (tls === undefined) return
@@ -151,7 +159,7 @@ function checkUpstreamTls(upstream: UpstreamSettings, base: KeyPath, report: Rep
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
     report(path, 'has only one of cert and key; set both, or neither')
   } else {
-    reportFaults(() => readUpstreamTls(tls), path, report)
+    reportFaults(() => readUpstreamTls(tls), path, reportFile)
   }
 }
 

@@ -2,6 +2,8 @@
 export interface Fault {
   place: string
   message: string
+  /** It has the cause of another fault, which is reported alone. */
+  follows?: true
 }
 
 /** Of a user, a password or another part of a URL that is decoded before it is used. */
@@ -12,9 +14,10 @@ export class ConfigurationError extends Error {
   readonly faults: readonly Fault[]
 
   constructor(faults: readonly Fault[]) {
-    super(faults.map(({ place, message }) => `${place}: ${message}`).join('\n'))
+    const causes = faults.filter(({ follows }) => follows !== true)
+    super(causes.map(({ place, message }) => `${place}: ${message}`).join('\n'))
     this.name = 'ConfigurationError'
-    this.faults = faults.map(({ place, message }) => ({ place, message }))
+    this.faults = causes.map(({ place, message }) => ({ place, message }))
   }
 }
 

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { suggest } from './fault.ts'
+import { nearest, suggest } from './fault.ts'
 import { READINGS } from './notation.ts'
 import { isSection, type KeyPath, type Section, type Written } from './written.ts'
 
@@ -123,8 +123,13 @@ function readAmongSections(schema: Schema, value: Section, path: KeyPath, readin
 function readSection(schema: Schema, value: Section, path: KeyPath, reading: Reading): Section {
   const { properties = {}, additionalProperties = false, required = [] } = schema
   const read: [string, unknown][] = []
+  const known = Object.keys(properties)
+  const unknown = additionalProperties === false ? Object.keys(value).filter(key => !known.includes(key)) : []
   for (const key of required) {
-    if (isAbsent(value[key])) read.push([key, readValue(properties[key]!, undefined, [...path, key], reading)])
+    if (!isAbsent(value[key])) continue
+    const isMisspelt = unknown.some(written => nearest(written, known) === key)
+    if (isMisspelt) reading.written.reportFollowing([...path, key])
+    else read.push([key, readValue(properties[key]!, undefined, [...path, key], reading)])
   }
   for (const [key, inner] of Object.entries(value)) {
     if (Object.hasOwn(properties, key)) {
@@ -132,11 +137,7 @@ function readSection(schema: Schema, value: Section, path: KeyPath, reading: Rea
     } else if (additionalProperties === true) read.push([key, inner])
     else if (additionalProperties !== false)
       read.push([key, readValue(additionalProperties, inner, [...path, key], reading)])
-    else
-      reading.written.reportUnknown(
-        [...path, key],
-        `unknown setting${suggest(key, Object.keys(properties), 'Settings here')}`,
-      )
+    else reading.written.reportUnknown([...path, key], `unknown setting${suggest(key, known, 'Settings here')}`)
   }
   return { ...defaultsIn(schema, path, reading), ...Object.fromEntries(read) }
 }
@@ -222,5 +223,6 @@ function instead(schema: Schema, value: unknown): string {
   if (typeof value !== 'string' && branches.some(({ type }) => type === 'string')) return remedyOf(value, branches)
   const shown = String(value)
   const isShown = schema['x-secret'] !== true && branches.some(isLeaf) && shown.length <= 40 && !shown.includes('@')
-  return isShown ? `, not ${JSON.stringify(value)}` : ''
+  const unquoted = typeof value === 'string' && branches.some(branch => isLeaf(branch) && fits(branch, Number(value)))
+  return isShown ? `, not ${JSON.stringify(value)}${unquoted ? '; write it without quotes' : ''}` : ''
 }

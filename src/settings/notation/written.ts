@@ -80,6 +80,11 @@ export class Written {
     this.faults.push({ place: this.#labelOf(path), message, path, isUnknown: true })
   }
 
+  /** A fault that is gone when another one is corrected. */
+  reportFollowing(path: KeyPath): void {
+    this.faults.push({ place: this.#labelOf(path), message: 'has the cause of another fault', path, follows: true })
+  }
+
   warn(path: KeyPath, message: string): void {
     this.warnings.push({ place: this.#labelOf(path), message, path })
   }
