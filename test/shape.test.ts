@@ -163,7 +163,7 @@ const KNOWERS: Record<string, RegExp> = {
   ldapts: /^account\/ldap\/connection\.ts$/,
   'mysql2/promise': /^(account\/sql\/mysql|workarounds\/mysql2-.+)\.ts$/,
   undici: /^(event\/webhooks|account\/http|provider\/exchange)\.ts$/,
-  ioredis: /^store\/redis\/.+\.ts$/,
+  ioredis: /^(store\/redis\/|workarounds\/ioredis-).+\.ts$/,
   lmdb: /^(store\/embedded\/|workarounds\/lmdb-).+\.ts$/,
   'sm-crypto': /^login\/sm2\/[^/]+\.ts$/,
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,

@@ -1,12 +1,16 @@
 import type { Cluster, Redis } from 'ioredis'
 
-/** What the library says of a node of a Cluster when it drops the fault that closed the connection. */
+/*
+ * Seen in: ioredis 6.0.0. A Cluster asks each node for the slots on a duplicate of its connection, and drops the fault of that.
+ * Upstream: https://github.com/redis/ioredis/pull/1941 hands on what such a question answers, and not why there is no connection.
+ * Without it: the log and `check --connect` say "Connection is closed", whether a name, a port or TLS is wrong.
+ * Until: the last fault of a node that ioredis reports is why its connection was closed.
+ */
+
+/** What the library then says of the node. */
 const WITHOUT_CAUSE = /^Connection is closed/
 
-/**
- * Follows why the nodes of a Cluster cannot be reached. The library asks each node for the slots on a connection of its own, and
- * reports only that it was closed. The answer puts the last fault of such a connection in the place of that.
- */
+/** Follows why the nodes of a Cluster cannot be reached. The answer puts that in the place of a fault that does not say it. */
 export function followNodeFaults(cluster: Cluster): (fault: Error) => Error {
   let last: Error | null = null
   cluster.on('+node', (node: Redis) => {
