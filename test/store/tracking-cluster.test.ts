@@ -63,6 +63,19 @@ async function inAnyCase(child: ChildProcess, signal: 'SIGSTOP', body: () => Pro
   }
 }
 
+t.test('a Cluster whose servers were all away is used again', { skip: withoutRedisServer }, async t => {
+  const { nodes, masters, restart } = await cluster(t)
+  const { store } = await openTracked(t, { cluster: nodes })
+  await remember(store)
+  const client = store.connections.store
+  await Promise.all(masters.map(endProcess))
+  await until(() => client.status !== 'ready')
+  await Promise.all(nodes.map(({ port }, i) => restart({ port, child: masters[i]! })))
+  await until(() => client.status === 'ready')
+  await untilAnnounced(store)
+  t.equal(isRemembered(store, await recovered(t, () => remember(store))), true)
+})
+
 t.test('the law of the stores, remembered in a Cluster', { skip: withoutRedisServer }, async t => {
   const { nodes } = await cluster(t)
   await trackedContract(t, 'tracked cluster', { cluster: nodes }, async () => {

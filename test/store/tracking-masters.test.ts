@@ -19,6 +19,10 @@ class Client extends EventEmitter {
     return this.masters
   }
 
+  async connect(): Promise<void> {
+    this.enter('connecting')
+  }
+
   disconnect(): void {
     this.status = 'end'
   }
@@ -66,4 +70,15 @@ t.test('a master that is connected after the end gets none', async t => {
   for (const main of masters) main.enter('ready')
   cluster.emit('refresh')
   t.same(lines, [])
+})
+
+t.test('no master is connected before the client knows that the Cluster is up', async t => {
+  const { cluster, masters } = openMasters()
+  cluster.status = 'connecting'
+  for (const main of masters) main.status = 'wait'
+  cluster.emit('refresh')
+  const states = () => masters.map(({ status }) => status)
+  t.same(states(), ['wait', 'wait'], 'the client asks one of them for the state of the Cluster')
+  cluster.enter('ready')
+  t.same(states(), ['connecting', 'connecting'])
 })

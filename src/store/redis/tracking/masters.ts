@@ -37,7 +37,7 @@ export class Masters implements Announcements, KeyReads {
   constructor(options: MastersOptions) {
     this.#options = options
     this.#listener = options.listener
-    options.cluster.on('refresh', this.#follow)
+    options.cluster.on('refresh', this.#follow).on('ready', this.#follow)
     if (options.cluster.status === 'ready') this.#follow()
   }
 
@@ -65,8 +65,9 @@ export class Masters implements Announcements, KeyReads {
   }
 
   #await(main: Redis): void {
-    // The client connects to a node when the first command is for it.
-    if (main.status === 'wait') main.connect().catch(() => undefined)
+    // The client connects to a node when the first command is for it. Until the client itself is ready, that is its own question
+    // for the state of the Cluster: it asks no node that is being connected, and gives up the whole Cluster instead, again and again.
+    if (main.status === 'wait' && this.#options.cluster.status === 'ready') main.connect().catch(() => undefined)
     if (!this.#awaited.has(main)) main.once('ready', this.#follow)
     this.#awaited.add(main)
   }
@@ -165,7 +166,7 @@ export class Masters implements Announcements, KeyReads {
 
   close(): void {
     this.#isClosed = true
-    this.#options.cluster.off('refresh', this.#follow)
+    this.#options.cluster.off('refresh', this.#follow).off('ready', this.#follow)
     for (const [main, announcer] of this.#announcers) {
       this.#announcers.delete(main)
       announcer.close()
