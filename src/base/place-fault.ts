@@ -9,8 +9,10 @@ const NOT_ALLOWED: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
 
 /** What went wrong, without its place, and the remedy; `null` for a fault of another kind. */
 export function placeFaultText(fault: unknown): string | null {
-  const { code, path } = fault as NodeJS.ErrnoException
+  const { code, path, syscall } = fault as NodeJS.ErrnoException
   if (path === undefined) return null
+  if (code === 'ENOTDIR' || (code === 'EEXIST' && syscall === 'mkdir'))
+    return `cannot be used (${code}): ${nearestExisting(path)} is not a folder; name another place, or move this file`
   if (DISK_FULL.has(code)) return `cannot be written (${code}): its disk is full; free space on it`
   if (code === 'EFBIG') return 'cannot be written (EFBIG): files of this process are limited in size; raise `ulimit -f`'
   if (code === 'EROFS') return 'cannot be written (EROFS): its file system is read-only; mount it writable'

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { generateSecret } from '../../src/settings/secrets.ts'
+import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
 import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { readOnly } from '../support/read-only.ts'
@@ -46,5 +48,25 @@ t.test('what belongs to another user is named with what to do', async t => {
     const { code, errors } = await run(folder, [...words], { environment }).finally(giveBack)
     t.equal(code, 1, words.join(' '))
     t.match(errors, new RegExp(`${join(folder, place)}: this user has no permission \\(EACCES\\): .*${remedy}`))
+  }
+})
+
+t.test('a file where a folder must be is named with what to do', async t => {
+  const folder = shippedFolder(t)
+  const file = join(folder, 'config/gateway.yaml')
+  for (const [data, code] of [
+    ['config/gateway.yaml', 'EEXIST'],
+    ['config/gateway.yaml/data', 'ENOTDIR'],
+  ] as const) {
+    const secrets = {
+      JWT__SECRET_KEY: generateSecret(),
+      INTERNAL__SECRET: generateSecret(),
+      LOGIN__SM2__PRIVATE_KEY: generateSm2PrivateKey(),
+    }
+    for (const environment of [{ DATA: data }, { DATA: data, ...secrets }]) {
+      const { code: exit, errors } = await run(folder, ['start'], { environment })
+      t.equal(exit, 1)
+      t.ok(errors.includes(`(${code}): ${file} is not a folder; name another place, or move this file`), errors)
+    }
   }
 })
