@@ -167,12 +167,22 @@ async function startComposedRedis(t: Test, access: string): Promise<number> {
   return port
 }
 
+const environmentOf = (name: string, network: Network): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(SERVICES[name]!.environment ?? {}).map(([key, value]) => [key, within(network, value)]),
+  )
+
+/** The command for another account, as Compose runs it: with the environment of the service, and without its entrypoint. */
+function addComposed(folder: string, network: Network): Promise<Ended> {
+  const [, name, words] = /^# +docker compose exec (\S+) (node .* account add .*)$/m.exec(textOf('docker-compose.yml'))!
+  return runIn(folder, words!.split(' '), environmentOf(name!, network))
+}
+
 async function startComposed(t: Test, name: string, shared: string, network: Network): Promise<GatewayProcess> {
-  const { entrypoint = [], command, environment = {} } = SERVICES[name]!
-  const written = Object.entries(environment).map(([key, value]) => [key, within(network, value)])
+  const { entrypoint = [], command } = SERVICES[name]!
   const gateway = await startGateway(
     container(t, image, shared),
-    { ...IMAGE_ENVIRONMENT, ...Object.fromEntries(written), WORKERS: '2' },
+    { ...IMAGE_ENVIRONMENT, ...environmentOf(name, network), WORKERS: '2' },
     [...entrypoint.slice(1), ...command],
   )
   t.teardown(() => gateway.end('SIGKILL'))
@@ -238,6 +248,9 @@ t.test(
     const kickout = { method: 'POST', path: '/api/v1/sys/session/exit', token, body: { user_id } }
     t.match((await call(second.url, kickout)).json(), { code: 200 })
     t.match((await call(first.url, { path: '/api/v1/orders/7', token })).json(), { code: 401 })
+
+    const added = await addComposed(first.folder, network)
+    t.match(added, { code: 0, printed: /^added jane with id \d+\npassword: \S+\n$/ })
 
     const [word, ...healthcheck] = JSON.parse(/CMD (\[.*\])$/.exec(instructionOf('HEALTHCHECK'))![1]!) as string[]
     const health = (port: string): Promise<Ended> =>
