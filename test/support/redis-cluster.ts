@@ -71,12 +71,9 @@ export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisClu
     },
     shard: index => eventually(() => pairOf([nodes[index]!, replicas[index]!])),
     async restart(node) {
-      node.child = await spawnNode(
-        node.port,
-        [...nodes, ...further].find(({ port }) => port === node.port)!.bus,
-        folder,
-        nodeTimeout,
-      )
+      const own = [...nodes, ...further].find(({ port }) => port === node.port)!
+      node.child = await spawnNode(own.port, own.bus, folder, nodeTimeout)
+      own.child = node.child
     },
     async stop() {
       await Promise.all([...nodes, ...further].map(({ child }) => endProcess(child)))
