@@ -51,6 +51,8 @@ export class AccountWatch {
   #isCompared = true
   #isClosed = false
   #isWorking = false
+  /** Whether the store refused the last attempt: an outage is logged once, not at each attempt. */
+  #isRefused = false
   #working = Promise.resolve()
   #retry: NodeJS.Timeout | null = null
 
@@ -90,9 +92,13 @@ export class AccountWatch {
         await this.#endPending()
         if (!this.#isCompared) await this.#compareAll()
       }
+      this.#isRefused = false
     } catch (err) {
+      const isRefused = err instanceof Refusal
       const message = 'sessions of changed accounts could not be ended; this is tried again'
-      this.#log[err instanceof Refusal ? 'warn' : 'error']({ err, type: this.#side.type }, message)
+      if (!isRefused || !this.#isRefused)
+        this.#log[isRefused ? 'warn' : 'error']({ err, type: this.#side.type }, message)
+      this.#isRefused = isRefused
       if (!this.#isClosed) this.#retry = setTimeout(() => this.#begin(), RETRY).unref()
     }
     this.#isWorking = false
