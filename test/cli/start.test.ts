@@ -318,7 +318,10 @@ t.test('an accounts file that cannot be created is reported with its name', asyn
   const environment = { ...FREE_PORTS, ACCOUNTS__PATH: 'file/accounts.yaml' }
   const { code, errors } = await run(folder, ['start'], { environment })
   t.equal(code, 1)
-  t.match(errors, /^dualgate: warning: .*cannot be written .*\ndualgate: .*file\/accounts\.yaml'\n$/)
+  t.match(
+    errors,
+    /^dualgate: warning: .*cannot be written .*\ndualgate: .*file\/accounts\.yaml: .*file is not a folder; .*\n$/,
+  )
 })
 
 t.test('a port in use is reported, with the setting to change', async t => {
