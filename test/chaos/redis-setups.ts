@@ -181,7 +181,7 @@ export async function clusterRedis(): Promise<Setup> {
           })
         },
         async end() {
-          await cluster.restart(master)
+          await cluster.restart(master.port)
           await cluster.shard(0)
         },
       },

@@ -23,8 +23,8 @@ export interface RedisCluster {
   addReplicas(): Promise<RedisNode[]>
   /** Of one of `nodes` and its replica, which is the master now; resolves when the other follows it. */
   shard(index: number): Promise<RedisPair>
-  /** Starts a node again that was killed. */
-  restart(node: RedisNode): Promise<void>
+  /** Starts the node of a port again, which was killed. */
+  restart(port: number): Promise<void>
   /** Adds a master without slots. */
   addMaster(): Promise<RedisNode>
   stop(): Promise<void>
@@ -70,10 +70,9 @@ export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisClu
       return replicas
     },
     shard: index => eventually(() => pairOf([nodes[index]!, replicas[index]!])),
-    async restart(node) {
-      const own = [...nodes, ...further].find(({ port }) => port === node.port)!
-      node.child = await spawnNode(own.port, own.bus, folder, nodeTimeout)
-      own.child = node.child
+    async restart(port) {
+      const node = [...nodes, ...further].find(node => node.port === port)!
+      node.child = await spawnNode(port, node.bus, folder, nodeTimeout)
     },
     async stop() {
       await Promise.all([...nodes, ...further].map(({ child }) => endProcess(child)))

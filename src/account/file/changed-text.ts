@@ -26,9 +26,10 @@ export type Change = { add: AccountEntry } | { at: number; set: Fields } | { at:
  */
 export async function textAfter(text: string, read: AccountsText, change: Change, reader: AccountsReader) {
   const expected = entriesAfter(read.entries, change)
-  const parts = read.parts ?? partsBesideBlocks(text)
+  const found = read.parts ?? partsBesideBlocks(text)
+  const parts = found?.items.length === read.entries.length ? found : null
   for (const write of [changedParts, changedWhole]) {
-    const after = write(text, parts?.items.length === read.entries.length ? parts : null, change)
+    const after = write(text, parts, change)
     if (after !== null && isDeepStrictEqual((await reader.read(after)).entries, expected)) return after
   }
   throw new Error('the accounts file could not be written as it should be; this is a fault of dualgate')
@@ -68,7 +69,12 @@ function changedParts(text: string, parts: Parts | null, change: Change): string
 const AS_WRITTEN: DocumentOptions & ParseOptions & SchemaOptions = {
   // As the accounts are read, whatever `%YAML` says.
   schema: 'core',
-  customTags: tags => tags.map(tag => (isNumberTag(tag) ? withText(tag) : isTextTag(tag) ? withEmptyQuoted(tag) : tag)),
+  customTags: tags => tags.map(asWritten),
+}
+
+function asWritten(tag: Tags[number]): Tags[number] {
+  if (isNumberTag(tag)) return withText(tag)
+  return isTextTag(tag) ? withEmptyQuoted(tag) : tag
 }
 
 const isNumberTag = (tag: Tags[number]): tag is ScalarTag =>

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { foundOn } from '../../base/asked-socket.ts'
 import type { DatabaseAddress } from '../../settings/database-address.ts'
 
 type Kind = DatabaseAddress['kind']
@@ -14,18 +15,11 @@ const FIRST_WORD = 500
 const isMysql = (bytes: Buffer): boolean => bytes[3] === 0 && (bytes[4] === 10 || bytes[4] === 0xff)
 
 /** Which database listens there, by how it begins a connection; `null` for none, and for one that does not answer in time. */
-export async function serverKind({ host, port }: DatabaseAddress, timeout: number): Promise<Kind | null> {
+export function serverKind({ host, port }: DatabaseAddress, timeout: number): Promise<Kind | null> {
   const socket = connect({ host, port })
-  socket.setTimeout(timeout)
-  try {
-    return await new Promise<Kind | null>(resolve => {
-      for (const event of ['error', 'close', 'timeout']) socket.once(event, () => resolve(null))
-      socket.once('connect', () => listen(socket, resolve))
-    })
-  } finally {
-    socket.on('error', () => undefined)
-    socket.destroy()
-  }
+  return foundOn<Kind | null>(socket, timeout, null, found => {
+    socket.once('connect', () => listen(socket, found))
+  })
 }
 
 function listen(socket: Socket, found: (kind: Kind | null) => void): void {

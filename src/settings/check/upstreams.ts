@@ -18,7 +18,11 @@ import { faultOfSocket } from './socket-path.ts'
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
   const report: Report = (path, message) => written.report([...base, ...path], message)
   const files = new Map<string, KeyPath[]>()
-  const reportFile: Report = (path, message) => void files.set(message, [...(files.get(message) ?? []), path])
+  const reportFile: Report = (path, message) => {
+    const paths = files.get(message)
+    if (paths === undefined) files.set(message, [path])
+    else paths.push(path)
+  }
   const seen = { name: new Map<string, number>(), match: new Map<string, number>() }
   for (const [index, upstream] of upstreams.entries()) {
     // First the quick answer: there may be thousands of upstreams, and mostly no faults.

@@ -1,5 +1,6 @@
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { foundOn } from '../../../base/asked-socket.ts'
 import { trustFault } from '../../../base/tls-faults.ts'
 import { hostOf } from '../../../base/url-host.ts'
 import { SERVES_NO_TLS, SERVES_TLS } from './fault.ts'
@@ -36,7 +37,7 @@ function placesIn({ url, cluster }: RedisSettings): readonly Place[] {
 
 const answersPlain = (place: Place, timeout: number): Promise<boolean> => {
   const socket = connect(place)
-  return settle(socket, timeout, found => {
+  return foundOn<boolean>(socket, timeout, false, found => {
     socket.write(PING)
     socket.once('data', text => found(ANSWER.test(String(text))))
   })
@@ -45,25 +46,7 @@ const answersPlain = (place: Place, timeout: number): Promise<boolean> => {
 /** A certificate that is not trusted is one, too. Nothing is sent. */
 const answersTls = (place: Place, timeout: number): Promise<boolean> => {
   const socket = connectTls(place)
-  return settle(socket, timeout, found => {
+  return foundOn<boolean>(socket, timeout, false, found => {
     socket.once('secureConnect', () => found(true)).once('error', fault => found(trustFault(fault) !== null))
   })
-}
-
-/** What is found on a connection until it closes, or for `timeout` milliseconds. */
-async function settle(
-  socket: Socket,
-  timeout: number,
-  look: (found: (answer: boolean) => void) => void,
-): Promise<boolean> {
-  socket.setTimeout(timeout)
-  try {
-    return await new Promise<boolean>(resolve => {
-      look(resolve)
-      for (const event of ['error', 'close', 'timeout']) socket.once(event, () => resolve(false))
-    })
-  } finally {
-    socket.on('error', () => undefined)
-    socket.destroy()
-  }
 }
