@@ -95,8 +95,9 @@ export function readConfiguration(
   const jwtInFile = placeOfJwt(written)
   expandPermissions(written)
   overlay(SettingsSchema, written, variables)
+  const ignored = [...written.warnings]
   const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as DecodedSettings
-  if (!written.legible) throw new ConfigurationError(written.faults)
+  if (!written.legible) throw new ConfigurationError(written.faults, ignored)
 
   const isProduction = variables.get('NODE_ENV')?.text === 'production'
   checkSettings(decoded, written)
@@ -116,7 +117,7 @@ export function readConfiguration(
     faults.push(...secrets.flatMap(({ missing }) => missing))
   }
   const all = [...written.faults, ...faults, ...inFile.faults, ...permissionFaults]
-  if (all.length > 0) throw new ConfigurationError(all)
+  if (all.length > 0) throw new ConfigurationError(all, ignored)
   return {
     settings: { ...decoded, permissions, upstreams },
     secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ConfigurationError } from './notation/fault.ts'
+import { ConfigurationError, type Fault } from './notation/fault.ts'
 
 /** Files of PEM blocks as they were read, by their paths. */
 export type PemFiles = Readonly<Record<string, string>>
@@ -40,6 +40,22 @@ export function readPem(file: string, setting: string): string {
     const reason = code === 'ENOENT' ? 'no such file' : `cannot be read (${code})`
     throw new ConfigurationError([{ place: file, message: `${reason}; ${setting} names it` }])
   }
+}
+
+/** The results of both. Throws one `ConfigurationError` with the faults of each that throws one. */
+export function readBoth(first: () => string, second: () => string): [string, string] {
+  const faults: Fault[] = []
+  const texts = [first, second].map(read => {
+    try {
+      return read()
+    } catch (fault) {
+      if (!(fault instanceof ConfigurationError)) throw fault
+      faults.push(...fault.faults)
+      return ''
+    }
+  })
+  if (faults.length > 0) throw new ConfigurationError(faults)
+  return texts as [string, string]
 }
 
 /** Throws `ConfigurationError` with `fault` when the content of a file cannot be used so. */

@@ -2,7 +2,7 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { DAY } from '../base/clock.ts'
 import type { Fault } from './notation/fault.ts'
-import { readPem, tryPem } from './pem.ts'
+import { readBoth, readPem, tryPem } from './pem.ts'
 import type { UpstreamTlsFiles } from './schema/targets.ts'
 
 /** Where the certificate of the public listener is. */
@@ -111,10 +111,19 @@ export function readUpstreamTls({ ca, cert, key, server_name }: UpstreamTlsFiles
 
 /** A certificate and its key; `section` names the setting that holds both. */
 function readPair(cert: string, key: string, section: string): { cert: string; key: string } {
-  const pair = { cert: readCertificates(cert, `${section}.cert`), key: readPem(key, `${section}.key`) }
-  tryPem(key, 'holds no private key in PEM form without a passphrase', () => createSecureContext({ key: pair.key }))
+  const [certificate, privateKey] = readBoth(
+    () => readCertificates(cert, `${section}.cert`),
+    () => readPrivateKey(key, `${section}.key`),
+  )
+  const pair = { cert: certificate, key: privateKey }
   tryPem(key, `is not the key of the certificate in ${cert}`, () => createSecureContext(pair))
   return pair
+}
+
+function readPrivateKey(file: string, setting: string): string {
+  const key = readPem(file, setting)
+  tryPem(file, 'holds no private key in PEM form without a passphrase', () => createSecureContext({ key }))
+  return key
 }
 
 /** Certificates as PEM text. Throws `ConfigurationError` when the file cannot be read, or holds none. */

@@ -76,6 +76,15 @@ t.test('check prints every fault and exits with 1', async t => {
   t.match(errors, /^2 faults in the configuration$/m)
 })
 
+t.test('beside a missing setting, check names the variable that was probably meant as it', async t => {
+  const folder = shippedFolder(t)
+  writeFileSync(join(folder, '.env'), 'STORE__KIND=redis\nSTORE_REDIS__URL=redis://localhost\n')
+  const { code, errors } = await run(folder, ['check'])
+  t.equal(code, 1)
+  t.match(errors, /^warning: \.env STORE_REDIS__URL: .* as in STORE__REDIS__URL\./m)
+  t.match(errors, /^1 fault in the configuration$/m)
+})
+
 t.test('keys prints secrets that the gateway accepts', async t => {
   const folder = shippedFolder(t)
   const jwt = await run(folder, ['keys', 'jwt'])

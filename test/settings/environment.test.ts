@@ -137,9 +137,12 @@ t.test(
   'a setting in .env whose parts have one underscore between them is a warning, unless the right name is set',
   async t => {
     const message = (name: string) => new RegExp(`is no setting: .* as in ${name}\\. It is ignored: `)
-    t.match(warningsOf(t, 'STORE_KIND=redis\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'), [
+    const text =
+      'STORE_KIND=redis\nSTORE_REDIS__URL=x\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'
+    t.match(warningsOf(t, text), [
       { place: '.env LOGIN_RATE_LIMIT_LOGIN', message: message('LOGIN__RATE_LIMIT__LOGIN') },
       { place: '.env STORE_KIND', message: message('STORE__KIND') },
+      { place: '.env STORE_REDIS__URL', message: message('STORE__REDIS__URL') },
     ])
     t.strictSame(warningsOf(t, `JWT_SECRET_KEY=x\nJWT__SECRET_KEY=${GOOD_KEY}\n`), [])
   },

@@ -41,6 +41,10 @@ t.test('every fault has its place and its remedy', async t => {
     t.match(faults[0], fault)
     t.notMatch(faults[0], /PRIVATE KEY|no PEM/)
   }
+  t.match(faultsOf(t, entryOf(`{ cert: ${FOLDER}/none, key: ${nonsense} }`)), [
+    /none no such file; tls\.cert names it$/,
+    /nonsense holds no private key/,
+  ])
   t.match(faultsOf(t, entryOf(`{ ca: ${FILES.cert} }`, 'http://127.0.0.1:1')), [
     /has no effect, because no target begins/,
   ])

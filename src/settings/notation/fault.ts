@@ -9,13 +9,16 @@ export interface Fault {
 /** Of a user, a password or another part of a URL that is decoded before it is used. */
 export const BAD_PERCENT = 'has a % that is not percent-encoding; write %25'
 
+const lineOf = ({ place, message }: Fault): string => `${place}: ${message}`
+
 /** All faults of the configuration. No text in it holds a secret. */
 export class ConfigurationError extends Error {
   readonly faults: readonly Fault[]
 
-  constructor(faults: readonly Fault[]) {
+  /** `ignored` are variables that were probably meant as settings: they may be why one is missing. */
+  constructor(faults: readonly Fault[], ignored: readonly Fault[] = []) {
     const causes = faults.filter(({ follows }) => follows !== true)
-    super(causes.map(({ place, message }) => `${place}: ${message}`).join('\n'))
+    super([...causes.map(lineOf), ...ignored.map(warning => `warning: ${lineOf(warning)}`)].join('\n'))
     this.name = 'ConfigurationError'
     this.faults = causes.map(({ place, message }) => ({ place, message }))
   }

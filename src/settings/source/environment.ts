@@ -133,12 +133,13 @@ function findKey(root: Schema, written: Written, name: string): Found | null {
   return { path, schema }
 }
 
-/** The variable whose parts have one underscore between them in `name`; `null` for any other name. */
+/** The variable some parts of which have one underscore between them in `name`; `null` for any other name. */
 function nameMeantBy(name: string, schema: Schema): string | null {
   for (const [key, inner] of Object.entries(propertiesOf(schema))) {
     const part = key.toUpperCase()
     if (name === part) return part
-    const rest = name.startsWith(`${part}_`) ? nameMeantBy(name.slice(part.length + 1), inner) : null
+    const behind = name.startsWith(`${part}_`) ? name.slice(part.length).replace(/^__?/, '') : null
+    const rest = behind === null ? null : nameMeantBy(behind, inner)
     if (rest !== null) return `${part}__${rest}`
   }
   return null
