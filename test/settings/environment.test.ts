@@ -137,8 +137,7 @@ t.test(
   'a setting in .env whose parts have one underscore between them is a warning, unless the right name is set',
   async t => {
     const message = (name: string) => new RegExp(`is no setting: .* as in ${name}\\. It is ignored: `)
-    const text =
-      'STORE_KIND=redis\nSTORE_REDIS__URL=x\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'
+    const text = 'STORE_KIND=redis\nSTORE_REDIS__URL=x\nLOGIN_RATE_LIMIT_LOGIN=2\nSTORED_KIND=x\nLISTEN_PROT=1\n'
     t.match(warningsOf(t, text), [
       { place: '.env LOGIN_RATE_LIMIT_LOGIN', message: message('LOGIN__RATE_LIMIT__LOGIN') },
       { place: '.env STORE_KIND', message: message('STORE__KIND') },
