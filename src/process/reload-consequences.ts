@@ -4,7 +4,7 @@ import type { Settings } from '../settings/schema/settings.ts'
 import { servesSecondFactors, signsAssertions } from '../settings/served.ts'
 import { placeOf } from '../store/redis/connection/shown-address.ts'
 
-/** What else a changed configuration does to users, in sentences for operators. */
+/** What else a changed configuration does to users and services, in sentences for operators. */
 export function consequencesOf(running: Settings, next: Settings): string[] {
   const notes: [isSo: boolean, text: string][] = [
     [running.jwt.secret_key !== next.jwt.secret_key, 'jwt.secret_key has changed: every earlier session is refused'],
