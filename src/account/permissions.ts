@@ -1,6 +1,8 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { notPermitted } from '../base/refusal.ts'
 import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session/record.ts'
-import type { Rights } from './source.ts'
+import type { LoginType } from '../session/sides.ts'
+import type { Account, Rights } from './source.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'
@@ -10,6 +12,9 @@ interface Required {
   readonly mode: PermissionMode
 }
 
+/** A user, and the rights that were read with the user. */
+export type RightsHolder = Pick<SessionRecord, 'user_id' | 'type' | 'extra'>
+
 /**
  * What a session may do (design: Session administration). A permission is a code of segments, `sys:session:page`. It is
  * granted to a session by name or by a pattern: `*` stands for one segment, `**` for any number of them, none included;
@@ -18,7 +23,9 @@ interface Required {
  */
 export interface Permissions {
   /** The record whose `extra` tells the rights of a session: its own, or one with those of the account. */
-  holderOf(record: SessionRecord): SessionRecord | Promise<SessionRecord>
+  holderOf<H extends RightsHolder>(record: H): MaybePromise<H>
+  /** The rights of an account, by the same rule as those of a session of its user. */
+  rightsOf(account: Pick<Account, 'id' | 'extra'>, type: LoginType): Promise<Rights>
   /** Whether the session has the required permissions. An empty requirement allows nothing. */
   allows(record: SessionRecord, required: readonly string[], mode: PermissionMode): boolean
   /**
@@ -89,6 +96,7 @@ export function createPermissions(
   return {
     roles: known,
     holderOf,
+    rightsOf: async ({ id, extra }, type) => rightsIn((await holderOf({ user_id: id, type, extra })).extra),
     allows,
     check,
     require(record, required) {

@@ -1,6 +1,8 @@
 import type { Clock } from '../base/clock.ts'
-import type { Extra, SessionRecord } from '../session/record.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Extra } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
+import type { RightsHolder } from './permissions.ts'
 import type { RightsSource } from './source.ts'
 
 /** Users whose rights are cached; beyond this number the oldest entry is dropped. */
@@ -37,7 +39,7 @@ export function createAccountRights({ sources, clock, remember }: AccountRightsO
     return extra
   }
 
-  return (record: SessionRecord): SessionRecord | Promise<SessionRecord> => {
+  return <H extends RightsHolder>(record: H): MaybePromise<H> => {
     const source = sources[record.type]
     if (source === null) return record
     const key = `${record.type} ${record.user_id}`

@@ -40,8 +40,6 @@ export interface RequiredPermission {
 /** Throws or rejects with the refusal `NOT_PERMITTED` when a session lacks what is required. */
 export interface PermissionCheck {
   require(record: SessionRecord, required: RequiredPermission): Promise<void> | undefined
-  /** The same for a record whose `extra` has the rights that count. */
-  check(holder: SessionRecord, required: RequiredPermission): void
 }
 
 /** What the gate reads of an upstream. */
@@ -158,8 +156,7 @@ function permit(
   if (required === null) return undefined
   if (session === null) throw notLoggedIn()
   if (session.key === undefined) return permissions.require(session.record, required)
-  permissions.check(session.key.holder, includedBy(session.key, required))
-  return undefined
+  return permissions.require(session.key.holder, includedBy(session.key, required))
 }
 
 /** What is required of the owner of a key, where the key includes it. Throws the refusal `NOT_PERMITTED` where it does not. */

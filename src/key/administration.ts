@@ -1,8 +1,9 @@
 import type { AccountManagement } from '../account/management.ts'
-import { type Permissions, rightsIn } from '../account/permissions.ts'
+import type { Permissions } from '../account/permissions.ts'
 import type { Account, AccountSource } from '../account/source.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { Session } from '../side/side.ts'
 import type { KeySettings, Keys, MadeKey } from './keys.ts'
 import { type Proof, type Prove, readWanted, refuseNotHeld, type WantedKey } from './own-keys.ts'
@@ -11,6 +12,7 @@ import { type Proof, type Prove, readWanted, refuseNotHeld, type WantedKey } fro
 export type KeyAdministration = ReturnType<typeof createKeyAdministration>
 
 export interface KeyAdministrationOptions {
+  type: LoginType
   keys: Keys
   settings: KeySettings
   accounts: Pick<AccountSource, 'find'>
@@ -18,7 +20,7 @@ export interface KeyAdministrationOptions {
   management: Pick<AccountManagement, 'list'> | null
   /** Of the B side: administrators prove themselves. */
   prove: Prove
-  permissions: Pick<Permissions, 'lacking'>
+  permissions: Pick<Permissions, 'lacking' | 'rightsOf'>
 }
 
 export interface KeyQuery {
@@ -46,11 +48,12 @@ export function createKeyAdministration({ keys, management, ...options }: KeyAdm
         const key = readWanted(wanted, options.settings)
         const administrator = await options.prove(session, wanted, origin)
         const account = await serviceAccount(wanted.user_id, management, options.accounts)
-        const { lacking } = options.permissions
-        if (lacking(rightsIn(administrator.extra), rightsIn(account.extra)).length > 0)
-          throw new Refusal('ACCOUNT_HOLDS_MORE')
-        refuseNotHeld(key, account, options.permissions)
-        return keys.add(account, key, { id: administrator.id, type: 'BUSINESS' }, origin)
+        const maker = { id: administrator.id, type: 'BUSINESS' } as const
+        const { lacking, rightsOf } = options.permissions
+        const held = await rightsOf(account, options.type)
+        if (lacking(await rightsOf(administrator, maker.type), held).length > 0) throw new Refusal('ACCOUNT_HOLDS_MORE')
+        refuseNotHeld(key, held, options.permissions)
+        return keys.add(account, key, maker, origin)
       }),
   }
 }

@@ -49,6 +49,7 @@ export function openKeys(options: OpenKeysOptions): KeysOfSide {
     sessions,
     own: settings.users ? createOwnKeys(options) : null,
     administration: createKeyAdministration({
+      type,
       keys,
       settings,
       accounts,

@@ -1,7 +1,6 @@
 import { isPrintable } from '../account/management.ts'
 import type { Permissions } from '../account/permissions.ts'
-import { rightsIn } from '../account/permissions.ts'
-import type { Account } from '../account/source.ts'
+import type { Account, Rights } from '../account/source.ts'
 import { DAY } from '../base/clock.ts'
 import { invalid, Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
@@ -52,7 +51,7 @@ export interface OwnKeysOptions {
   keys: Keys
   settings: KeySettings
   prove: Prove
-  permissions: Pick<Permissions, 'lacking'>
+  permissions: Pick<Permissions, 'lacking' | 'rightsOf'>
 }
 
 export function createOwnKeys({ type, keys, settings, prove, permissions }: OwnKeysOptions) {
@@ -62,7 +61,7 @@ export function createOwnKeys({ type, keys, settings, prove, permissions }: OwnK
       const key = readWanted(wanted, settings)
       return keys.inTurn(session.record.user_id, async () => {
         const account = await prove(session, wanted, origin)
-        refuseNotHeld(key, account, permissions)
+        refuseNotHeld(key, await permissions.rightsOf(account, type), permissions)
         return keys.add(account, key, { id: account.id, type }, origin)
       })
     },
@@ -79,10 +78,10 @@ export function createOwnKeys({ type, keys, settings, prove, permissions }: OwnK
 /** A key grants no more than its maker holds, now and later. */
 export function refuseNotHeld(
   { permissions: granted }: Pick<KeyLimits, 'permissions'>,
-  { extra }: Pick<Account, 'extra'>,
+  held: Rights,
   { lacking }: Pick<Permissions, 'lacking'>,
 ): void {
-  const missing = lacking(rightsIn(extra), { roles: [], permissions: granted ?? [] })
+  const missing = lacking(held, { roles: [], permissions: granted ?? [] })
   if (missing.length > 0) throw new Refusal('RIGHTS_NOT_HELD', { params: { rights: missing.join(', ') } })
 }
 

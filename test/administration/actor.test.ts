@@ -28,7 +28,7 @@ t.test(
     const extra = { roles: ['SUPER_ADMIN'], provider: 'staff' }
     const rolesOf = async (user_id: string, other: Record<string, unknown>) => {
       const session: SessionRecord = { user_id, type: 'BUSINESS', created_at: '', extra: { ...extra, ...other } }
-      const holder = { holderOf: (record: SessionRecord) => record }
+      const holder = { holderOf: <R>(record: R) => record }
       const isClaimed = (record: SessionRecord) => isClaimedSession(settings, record)
       const presentRights = createPresentRights('BUSINESS', { list: async () => accounts }, holder, isClaimed)
       return (await presentRights(session, accounts)).rights.roles

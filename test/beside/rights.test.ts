@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
@@ -10,7 +11,8 @@ import { Unavailable } from '../../src/base/refusal.ts'
 import type { SessionRecord } from '../../src/session/record.ts'
 import { call } from '../support/client.ts'
 import { createTestClock } from '../support/clock.ts'
-import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { makeOwnKey } from '../support/keys.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, otherProgram } from './other-program.ts'
 
@@ -79,6 +81,31 @@ t.test('rights that a backend grants and withdraws count without a new login', a
   t.equal(await eventually(() => statusOf(fixture, token), 200), 200)
 })
 
+t.test('a key has the rights that a source answers by login id alone, as a session has', async t => {
+  const account = { id: '1', ...ADMIN, password: bcrypt.hashSync(ADMIN.password, 4), status: 'ACTIVE' }
+  let roles = ['operator']
+  const { url, close } = await startBackend((response, asked) =>
+    response.end(JSON.stringify({ ...account, ...('id' in asked && { roles }) })),
+  )
+  t.teardown(close)
+  const guarded = '/api/v1/b/guarded'
+  const fixture = await openFixture(t, {
+    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET } },
+    upstreams: [{ name: 'guarded', match: guarded, target: 'builtin:echo', permission: 'sys:session:page' }],
+  })
+  const token = await fixture.signIn()
+  t.match((await fixture.get('/api/v1/b/account', token)).json().data.permissions, ['sys:session:page'])
+  const all = await makeOwnKey(fixture, token)
+  const one = await makeOwnKey(fixture, token, { permissions: ['sys:session:page'] })
+  const none = await makeOwnKey(fixture, token, { permissions: [] })
+  t.equal((await fixture.get(guarded, all.key)).status, 200)
+  t.equal((await fixture.get(guarded, one.key)).status, 200)
+  t.equal((await fixture.get(guarded, none.key)).status, 403)
+  roles = []
+  for (const { key } of [all, one])
+    t.equal(await eventually(async () => (await fixture.get(guarded, key)).status, 403), 403, 'a withdrawn right')
+})
+
 t.test('a session of any program ends when the rights of its account in the file change', async t => {
   const fixture = await openFixture(t, { config: ACCOUNTS })
   const tokens = [await fixture.signIn(), await fixture.gateway.sides.business.login(undefined, '1')]
@@ -113,8 +140,8 @@ t.test('an account source that fails is 503, never 403 and never a pass', async 
   }
 })
 
-async function startBackend(answer: (response: ServerResponse) => void) {
-  const server = createServer((_, response) => answer(response))
+async function startBackend(answer: (response: ServerResponse, asked: object) => void) {
+  const server = createServer(async (request, response) => answer(response, (await json(request)) as object))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   return { url, close: () => new Promise(resolve => server.close(resolve)) }

@@ -79,7 +79,8 @@ t.test('a key that is made while its user changes the password is valid with the
   const [old, session] = [await add('present'), { record: { user_id: '7' } } as Session]
   let version = 'present'
   const prove = async () => ({ ...owner(version), status: 'ACTIVE' as const, passwordHash: '', extra: {} })
-  const own = createOwnKeys({ type: 'BUSINESS', keys, settings, prove, permissions: { lacking: () => [] } })
+  const permissions = { lacking: () => [], rightsOf: async () => ({ roles: [], permissions: [] }) }
+  const own = createOwnKeys({ type: 'BUSINESS', keys, settings, prove, permissions })
   const proof = { current_password: '' }
   for (const make of [
     () => own.add(session, { name: 'job', ...proof }, {}),

@@ -100,14 +100,15 @@ const PASSWORD = {
 /** The own account of the users of a side. */
 export const ownAccountEndpoints = (
   accounts: Readonly<Record<LoginType, OwnAccount | null>>,
-  { granted }: Pick<Permissions, 'granted'>,
+  { granted, rightsOf }: Pick<Permissions, 'granted' | 'rightsOf'>,
 ) =>
   ({
     account: type => {
       const { describe } = required(accounts[type])
       return answering(ACCOUNT, async ({ session }) => {
         const { rights, ...described } = await describe(session!)
-        return { ...described, permissions: rights && granted(rights) }
+        const held = rights && (await rightsOf({ id: described.user_id, extra: { ...rights } }, type))
+        return { ...described, permissions: held && granted(held) }
       })
     },
     'account/password': type => {
