@@ -12,7 +12,8 @@ export const composeFile = (
 # prints the password of the first account, admin. Sign in with it at http://localhost:8080/console/. More commands:
 #
 #   docker compose exec gateway dualgate account add jane --role operator
-#   docker compose exec gateway dualgate reload    applies a changed configuration without losing a request
+#   docker compose exec gateway dualgate reload    applies a changed config/ without losing a request
+#   docker compose up -d                           applies a changed .env, with a restart
 #   docker compose down --volumes                  deletes the sessions and the accounts
 services:
   gateway:
