@@ -134,7 +134,13 @@ export async function untilAnnounced(store: ConnectedStore): Promise<void> {
   const { store: redis } = store.connections
   for (const marker of markersOf(redis)) {
     const key = keys.token('CONSUMER', marker)
-    await redis.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
+    // A Cluster is ready before it has reached each of its masters.
+    const isStored = (): Promise<boolean> =>
+      redis.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE).then(
+        () => true,
+        () => false,
+      )
+    await until(isStored)
     await untilRemembered(store, marker)
     await redis.unlink(key)
     await until(() => !isRemembered(store, marker))
