@@ -51,10 +51,14 @@ t.test('a client who leaves before the head cancels the upstream request', async
   t.match(await call(url, { path: C, token: TOKEN.consumer }), { text: 'next' })
 })
 
-t.test('if a client leaves while the upstream connection is opened, nothing is sent', async t => {
+t.test('if a client leaves while the upstream connection is opened, nothing is sent, and a fault counts', async t => {
   // It accepts, and does not answer the TLS handshake.
   const silent = await startRawUpstream(() => {})
-  const fixture = await openForwardFixture({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
+  const fixture = await openForwardFixture({
+    upstreams: [
+      { target: silent.url.replace('http', 'https'), ejection: { failures: 1, duration: 60_000, limit: 60_000 } },
+    ],
+  })
   t.teardown(async () => {
     await fixture.close()
     await silent.close()
@@ -69,7 +73,10 @@ t.test('if a client leaves while the upstream connection is opened, nothing is s
   t.ok(await until(async () => (await connections()) === 0))
   for (const socket of silent.sockets) socket.destroy()
   t.ok(await until(() => fixture.table.upstreams[0]!.targets[0]!.open === 0))
-  t.notOk(fixture.log.some(line => line.level >= 40))
+  t.same(
+    fixture.log.filter(line => line.level >= 40).map(({ msg }) => msg),
+    ['target ejected'],
+  )
 })
 
 t.test('a client who leaves in the middle of the response cancels the rest', async t => {

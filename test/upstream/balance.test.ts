@@ -41,6 +41,11 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
     t.match(turns(3), 'b', 'and get their share when one is answered')
   })
 
+  t.test(`${balance}: a request that came before the targets changed goes on to one of the new ones`, async t => {
+    const { upstream, nameOf } = threeTargets(t, { balance })
+    t.match(nameOf(upstream.another([], null)), /[abc]/)
+  })
+
   t.test(`${balance}: an ejection lasts no longer where the clock is set back`, async t => {
     const { upstream, clock, turns } = threeTargets(t, { balance })
     eject(upstream.targets[1]!)

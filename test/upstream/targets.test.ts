@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
 import { isTimeout } from '../../src/upstream/wire/connection-faults.ts'
@@ -195,6 +197,49 @@ t.test('a request whose client left while it waited for a connection is never wr
   t.equal(target.open, 0)
   await new Promise<void>(resolve => target.dispatch(GET, receiver({ onComplete: () => resolve() })))
   t.equal(upstream.requests.length, 1)
+})
+
+t.test('a connection that was given back before its first use is closed when it was idle for its time', async t => {
+  const upstream = await startRawUpstream(() => {})
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url, { idle: 50 })
+  await new Promise(resolve => {
+    const leaving = receiver({ onConnect: link => link.abort(leaving, new Error('left')), onError: resolve })
+    target.dispatch(GET, leaving)
+  })
+  t.ok(await until(() => upstream.sockets.size === 1))
+  t.ok(await until(() => upstream.sockets.size === 0))
+})
+
+t.test('a request whose used connection closes before it is written has no link until the next connection', async t => {
+  const sockets: Socket[] = []
+  const onSocket = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket)
+  const upstream = await startRawUpstream(socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url)
+  subscribe('net.client.socket', onSocket)
+  t.teardown(() => unsubscribe('net.client.socket', onSocket))
+  const answered = (calls: string[] = []): Promise<string[]> =>
+    new Promise(resolve =>
+      target.dispatch(
+        GET,
+        receiver({
+          onConnect: () => void calls.push('link'),
+          onUnsent: () => void calls.push('no link'),
+          onComplete: () => resolve(calls),
+          onError: error => resolve([error.message]),
+        }),
+      ),
+    )
+  await answered()
+  const [used] = sockets.filter(({ remotePort }) => remotePort === upstream.port)
+  // The next request may use it now.
+  await until(() => target.open === 0)
+  await new Promise(setImmediate)
+  const second = answered()
+  used!.destroy()
+  t.same(await second, ['link', 'no link', 'link'])
+  t.equal(upstream.heard.length, 2)
 })
 
 t.test('a refused connection is an error without a connection, not a timeout', async t => {

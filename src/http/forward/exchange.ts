@@ -88,6 +88,10 @@ export class Exchange implements Receiver, Source {
     if (this.#over) link.abort(this, new ClientLeft())
   }
 
+  onUnsent(): void {
+    this.#link = null
+  }
+
   onHeaders(status: number, headers: string[]): void {
     if (status >= 200) this.#writeHead(status, headers)
     else if (status === 103) this.#passHints(headers)
@@ -182,8 +186,9 @@ export class Exchange implements Receiver, Source {
   }
 
   onError(error: Error): void {
+    // A target that cannot be reached has failed, also if the client has left meanwhile.
+    if (!this.#over || this.#link === null) this.#attempts.failed(error)
     if (this.#over) return
-    this.#attempts.failed(error)
     if (this.#answer.hasBegun) this.#breakOff(error)
     else if (this.hasHead) this.#refuse(error, this.#attempts.faultOf(error))
     else this.#tryElsewhere(error)

@@ -6,7 +6,7 @@ export type BalanceKind = 'round-robin' | 'least-pending'
 
 /** Uses targets of equal weight in turn, or the one with the fewest requests. */
 export function createRoundRobin(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
-  let turn = -1
+  let turn = targets.length - 1
 
   const inTurn = (): HttpTarget => {
     turn = turn + 1 === targets.length ? 0 : turn + 1

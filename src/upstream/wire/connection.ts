@@ -93,6 +93,7 @@ export class Connection implements Link {
   #giveBack(cause: Error): void {
     const receiver = this.#receiver!
     this.#forgetRequest()
+    this.#keepIdle(null)
     this.#options.onFree(this)
     receiver.onError(cause)
   }

@@ -114,7 +114,10 @@ export class Connections {
       idleLimit: settings.idle,
       onFree: this.#onFree,
       onGone: this.#onGone,
-      onUnsent: (again, itsReceiver) => this.dispatch(again, itsReceiver),
+      onUnsent: (again, itsReceiver) => {
+        itsReceiver.onUnsent?.()
+        this.dispatch(again, itsReceiver)
+      },
     })
     this.#all.set(connection, this.#period)
     return connection

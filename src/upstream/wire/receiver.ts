@@ -47,6 +47,8 @@ export interface Link {
  */
 export interface Receiver {
   onConnect(link: Link): void
+  /** The connection was closed before the request was written: the request is dispatched again, and has no link until then. */
+  onUnsent?(): void
   /** Names and values in turn. */
   onHeaders(status: number, headers: string[]): void
   onData(chunk: Buffer): void
