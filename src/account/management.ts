@@ -89,6 +89,8 @@ export interface Edited<T> {
   changed: boolean
   /** The version of the account afterwards; `null` if there is no such account, or it is not `ACTIVE`. */
   version: string | null
+  /** The version that its keys carry; `null` if there is no such account. */
+  credentialVersion: string | null
 }
 
 /** Refuses a service account, which has nothing to reset. */

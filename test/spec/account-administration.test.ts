@@ -8,6 +8,7 @@ import { readAccounts } from '../../src/account/file/source.ts'
 import { Writability } from '../../src/account/file/writability.ts'
 import { versionOf } from '../../src/account/version.ts'
 import { type Fixture, openFixture, someone, startFixture, withEveryStore } from '../support/gateway-fixture.ts'
+import { addUser, makeOwnKey, PASSWORD } from '../support/keys.ts'
 
 /* Accounts that administrators manage: what each call answers, and whom it obeys. */
 
@@ -440,6 +441,24 @@ async function withSecondFactor(path: string, id: string): Promise<void> {
     null,
   )
 }
+
+t.test('a reset of a second factor ends keys from before it, and none where there is no factor', async t => {
+  const fixture = await openFixture(t, { config: CONFIG })
+  const admin = await fixture.signIn()
+  const { id, token } = await addUser(fixture)
+  const reset = () => fixture.post('/api/v1/sys/account/reset-second-factor', { id }, admin)
+  const isLive = async (key: string) => (await fixture.get('/api/v1/b/x', key)).json().code !== 401
+  const { key } = await makeOwnKey(fixture, token, {}, PASSWORD)
+  t.match((await reset()).json(), { success: true })
+  t.equal(await isLive(key), true, 'nothing was reset')
+  await withSecondFactor(join(fixture.folder, 'accounts.yaml'), id)
+  t.match((await reset()).json(), { success: true })
+  t.equal(await isLive(key), false)
+  const again = await fixture.gateway.sides.business.login(undefined, id, { username: id })
+  const next = await makeOwnKey(fixture, again, {}, PASSWORD)
+  t.match((await reset()).json(), { success: true }, 'a repeated call')
+  t.equal(await isLive(next.key), true)
+})
 
 t.test('only accounts in a file are administered, in profile 2 where it is set', async t => {
   for (const [options, served] of [

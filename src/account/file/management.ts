@@ -1,4 +1,6 @@
 import type { AccountManagement, ListedAccount } from '../management.ts'
+import type { Account } from '../source.ts'
+import type { Versions } from '../version.ts'
 import { type Change, entryAfter } from './changed-text.ts'
 import { changeOf } from './entries.ts'
 import { editByGateway, type FollowedEdits } from './gateway-edits.ts'
@@ -19,8 +21,9 @@ export function createFileManagement(
       const { changed, result } = await editByGateway(edits, async entries => {
         const { edit, result } = await decide(entries.map(entry => knownOf(entry).listed))
         const change = edit === null ? null : changeOf(edit, entries)
-        const version = change === null ? null : versionAfter(change, entries)
-        return { change, result: { result, version } }
+        const after = change === null ? undefined : accountAfter(change, entries)
+        const credentialVersion = after?.credentialVersion ?? null
+        return { change, result: { result, version: activeVersionOf(after), credentialVersion } }
       })
       // Requests by key need the account as it is now, and no session of theirs ends.
       if (changed) await refresh()
@@ -29,8 +32,7 @@ export function createFileManagement(
   }
 }
 
-function versionAfter(change: Change, entries: readonly AccountEntry[]): string | null {
-  if ('remove' in change) return null
-  const entry = 'add' in change ? change.add : entryAfter(entries[change.at]!, change.set)
-  return activeVersionOf(knownOf(entry).shown)
+function accountAfter(change: Change, entries: readonly AccountEntry[]): (Account & Versions) | undefined {
+  if ('remove' in change) return undefined
+  return knownOf('add' in change ? change.add : entryAfter(entries[change.at]!, change.set)).shown
 }

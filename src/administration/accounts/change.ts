@@ -61,11 +61,11 @@ export function createChange({ side, management, keys, presentRights, permission
 
     /**
      * Changes an existing account, and ends its sessions before it resolves, and its keys if it is removed or reset. If nothing is
-     * left to change, the sessions are compared all the same: an earlier call may have changed the account and failed to end them.
+     * left to change, both are compared all the same: an earlier call may have changed the account and failed to end them.
      * Refuses an unknown account with `NO_SUCH_ACCOUNT`.
      */
     async change({ session, origin }: Request, id: string, event: EventName, planOf: (before: ListedAccount) => Plan) {
-      const { result, version, changed } = await management.edit(async accounts => {
+      const { result, version, credentialVersion, changed } = await management.edit(async accounts => {
         const before = accounts.find(account => account.id === id)
         if (before === undefined) return { edit: null, result: null }
         const plan = planOf(before)
@@ -75,7 +75,7 @@ export function createChange({ side, management, keys, presentRights, permission
       })
       if (result !== null && changed) publish(event, result.before, origin)
       await endChanged(side, id, version, result?.reason ?? null, origin)
-      if (result === null || result.endsKeys) await keys?.endOthers(id, null, origin)
+      if (result === null || result.endsKeys) await keys?.endOthers(id, credentialVersion, origin)
       if (result === null) throw new Refusal('NO_SUCH_ACCOUNT')
     },
   }
