@@ -83,6 +83,15 @@ t.test('commands about a directory', { skip: withoutSlapd }, async t => {
     }
   })
 
+  await t.test('check --connect says so where the password of its account has expired', async t => {
+    const server = await startLdapServer(t)
+    // passwordExpired; the connection is then that of an unknown client, which may search here.
+    server.respond = ({ kind }) => (kind === 'bind' ? { code: 49, policy: '3003810100' } : { code: 0 })
+    const { code, lines } = await connect(t, ldapConfig(server, { base }))
+    t.equal(code, 1)
+    t.match(lines, [/^NOT REACHED .*: result 49: the password of bind\.dn, .*, has expired; .*correct bind\.password$/])
+  })
+
   await t.test('check --connect warns where no account can sign in', async t => {
     const { code, lines } = await connect(t, ldapConfig(slapd, { base, user: '(&(objectClass=none)(uid={username}))' }))
     t.equal(code, 0)

@@ -19,9 +19,12 @@ export type LdapRequest =
       attributes: string[]
     }
 
-/** What a server answers; `silent` answers nothing, `close` closes the connection, `bytes` are sent as they are. */
+/**
+ * What a server answers; `silent` answers nothing, `close` closes the connection, `bytes` are sent as they are. `policy` is the value of
+ * a password policy control, in hex.
+ */
 export type LdapResponse =
-  | { code: number; diagnostic?: string; entries?: LdapEntry[]; references?: string[] }
+  | { code: number; diagnostic?: string; policy?: string; entries?: LdapEntry[]; references?: string[] }
   | { bytes: (messageId: number) => Buffer }
   | 'silent'
   | 'close'
@@ -122,27 +125,39 @@ function readSearch(reader: BerReader, message: Buffer): LdapRequest {
   return { kind: 'search', base, scope, filter, attributes }
 }
 
-function written(id: number, operation: number, content: (writer: BerWriter) => void): Buffer {
+function written(id: number, operation: number, content: (writer: BerWriter) => void, policy?: string): Buffer {
   const writer = new BerWriter()
   writer.startSequence()
   writer.writeInt(id)
   writer.startSequence(operation)
   content(writer)
   writer.endSequence()
+  if (policy !== undefined) writePolicy(writer, policy)
   writer.endSequence()
   return writer.buffer
+}
+
+function writePolicy(writer: BerWriter, policy: string): void {
+  writer.startSequence(0xa0)
+  writer.startSequence()
+  writer.writeString('1.3.6.1.4.1.42.2.27.8.5.1')
+  writer.writeBuffer(Buffer.from(policy, 'hex'), 0x04)
+  writer.endSequence()
+  writer.endSequence()
 }
 
 const resultMessage = (
   id: number,
   operation: number,
-  { code, diagnostic = '' }: { code: number; diagnostic?: string },
-) =>
-  written(id, operation, writer => {
+  { code, diagnostic = '', policy }: { code: number; diagnostic?: string; policy?: string },
+) => {
+  const write = (writer: BerWriter): void => {
     writer.writeEnumeration(code)
     writer.writeString('')
     writer.writeString(diagnostic)
-  })
+  }
+  return written(id, operation, write, policy)
+}
 
 const entryMessage = (id: number, { dn, attributes }: LdapEntry): Buffer =>
   written(id, 0x64, writer => {

@@ -49,7 +49,8 @@ export async function verdictOf(bind: Promise<Bound>): Promise<Verdict> {
     if (refused !== undefined) return { isRight: false, obstacle: refused[2] }
     if (code !== INVALID_CREDENTIALS) throw fault
     const [, reason = ''] = REASON.exec(diagnostic) ?? []
-    if (MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
-    return { isRight: false, obstacle: fault.isLocked ? 'locked' : OBSTACLES[reason] }
+    // The directory says this after the right password only.
+    if (fault.policy === 'expired' || MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
+    return { isRight: false, obstacle: fault.policy ?? OBSTACLES[reason] }
   }
 }

@@ -136,6 +136,8 @@ const PRESENT = { kind: 'present', attribute: 'objectClass' } as const
 
 function adviceFor(fault: unknown, { bind, base }: DirectorySettings): string {
   const { code, message } = fault as { code?: unknown; message: string }
+  if (fault instanceof ServiceRefused && fault.policy === 'expired')
+    return `${message}: the password of bind.dn, ${bind.dn}, has expired; set one there that does not, and correct bind.password`
   if (fault instanceof ServiceRefused)
     return `${message}: it refuses bind.dn, ${bind.dn}, with its password; correct bind.dn and bind.password`
   if (fault instanceof GroupsUnread) return message

@@ -68,9 +68,7 @@ export class Connection {
       await this.#run(signal, client => client.bind(dn, password, policy))
     } catch (fault) {
       if (!(fault instanceof DirectoryResult) || fault.code !== INVALID_CREDENTIALS) throw fault
-      // The directory says this after the right password only.
-      if (policy.error === EXPIRED) return { mustChange: true }
-      throw new DirectoryResult(fault.code, fault.diagnostic, policy.error === LOCKED)
+      throw new DirectoryResult(fault.code, fault.diagnostic, refusedBy(policy))
     } finally {
       this.#socket.off('data', keep)
     }
@@ -210,8 +208,11 @@ function libraryFilter(filter: Filter): LibraryFilter {
   }
 }
 
-/** Errors of the control (draft-behera-ldap-password-policy-10, 6.2); the first and the last are about right passwords. */
+/** Errors of the control (draft-behera-ldap-password-policy-10, 6.2). */
 const [EXPIRED, LOCKED, CHANGE_AFTER_RESET] = [0, 1, 2]
+
+const refusedBy = ({ error }: PasswordPolicyControl): DirectoryResult['policy'] =>
+  error === EXPIRED ? 'expired' : error === LOCKED ? 'locked' : undefined
 
 /** Asks for the reason beside the result of a bind. Servers that do not know it ignore it. */
 class PasswordPolicyControl extends Control {

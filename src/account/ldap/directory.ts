@@ -132,7 +132,7 @@ export class Directory {
       await connection.bind(this.#bind.dn, this.#bind.password, signal)
     } catch (fault) {
       connection.close()
-      throw fault instanceof DirectoryResult ? new ServiceRefused(fault.code, fault.diagnostic) : fault
+      throw fault instanceof DirectoryResult ? new ServiceRefused(fault.code, fault.diagnostic, fault.policy) : fault
     }
     return this.#with(connection, signal, work)
   }

@@ -13,15 +13,15 @@ export class DirectoryResult extends Error {
   readonly code: number
   /** What the server says about it. */
   readonly diagnostic: string
-  /** Of a bind: too many wrong passwords have locked the account. */
-  readonly isLocked: boolean
+  /** Of a bind, what the password policy says: the password has expired, or too many wrong ones have locked the account. */
+  readonly policy: 'expired' | 'locked' | undefined
 
-  constructor(code: number, diagnostic: string, isLocked = false) {
+  constructor(code: number, diagnostic: string, policy?: DirectoryResult['policy']) {
     super(`result ${code}${diagnostic === '' ? '' : `: ${diagnostic}`}`)
     this.name = 'Error'
     this.code = code
     this.diagnostic = diagnostic
-    this.isLocked = isLocked
+    this.policy = policy
   }
 }
 
@@ -38,7 +38,7 @@ export interface Search {
   limit: number
 }
 
-/** What a bind proves about a password that is right. */
+/** What a successful bind says about the password. */
 export interface Bound {
   /** The directory accepts nothing but another password. */
   mustChange: boolean

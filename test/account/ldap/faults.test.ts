@@ -87,6 +87,17 @@ t.test('a directory that fails', { skip: withoutSlapd }, async t => {
     t.match(await faultOf(source.find('jane')), /result 49/)
   })
 
+  await t.test('an account of the gateway whose password has expired does not search as an unknown client', async t => {
+    const dn = `cn=expired,${SUFFIX}`
+    const classes = ['organizationalRole', 'simpleSecurityObject']
+    await slapd.add(dn, { objectClass: classes, cn: 'expired', userPassword: SERVICE.password })
+    await slapd.modify(dn, { pwdChangedTime: '20200101000000Z' })
+    const source = await openLdap(t, slapd, { bind: { ...SERVICE, dn } })
+    const lines = slapd.follow()
+    t.match(await faultOf(source.find('jane')), /result 49/)
+    t.same(await lines(/ SRCH base=/), [])
+  })
+
   await t.test('an entry below which there is nothing to see is not an unknown name', async t => {
     const source = await openLdap(t, slapd, { base: `ou=none,${SUFFIX}` })
     t.match(await faultOf(source.find('jane')), /result 32/)
