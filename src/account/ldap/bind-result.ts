@@ -21,6 +21,12 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   '775': 'locked',
 }
 
+/**
+ * What OpenLDAP, which says nothing, and 389 Directory Server say beside the error "expired" of a password policy: they have
+ * compared the password first. FreeIPA has not ("Password is expired.", its plugin ipa_graceperiod), and of others it is not known.
+ */
+const COMPARED = /^(?:password expired!)?$/
+
 const REASON = /AcceptSecurityContext error, data ([0-9a-f]{2,4})\b/i
 
 /**
@@ -49,8 +55,8 @@ export async function verdictOf(bind: Promise<Bound>): Promise<Verdict> {
     if (refused !== undefined) return { isRight: false, obstacle: refused[2] }
     if (code !== INVALID_CREDENTIALS) throw fault
     const [, reason = ''] = REASON.exec(diagnostic) ?? []
-    // The directory says this after the right password only.
-    if (fault.policy === 'expired' || MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
+    const hasExpired = fault.policy === 'expired' && COMPARED.test(diagnostic)
+    if (hasExpired || MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
     return { isRight: false, obstacle: fault.policy ?? OBSTACLES[reason] }
   }
 }

@@ -8,6 +8,7 @@ import type { Session, Side } from '../../side/side.ts'
 import { publishFailure } from '../protection/failure-event.ts'
 import type { Lockout } from '../protection/lockout.ts'
 import type { RateLimit } from '../protection/login-rate-limit.ts'
+import { refuseInactive } from '../sign-in/login.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
 
 export interface CurrentPasswordOptions {
@@ -27,7 +28,7 @@ export interface CurrentPassword {
   accountOf(session: Session): Promise<Account | null>
   /**
    * The account of a session and its password, once `ciphertext` has proved to be that password. A wrong one fails as a
-   * login does: with the same text, counted in the same lockout.
+   * login does: with the same text, counted in the same lockout. So does a right one that has expired.
    */
   verify(session: Session, ciphertext: string, origin: Origin): Promise<{ account: Account; password: string }>
 }
@@ -61,10 +62,12 @@ export function createCurrentPassword(options: CurrentPasswordOptions): CurrentP
     const password = await sm2.decrypt(ciphertext)
     // No account has a name with a NUL: a user without an account counts against none.
     const subject = lockout.subject(account?.username ?? `\0${userId}`, userId)
-    return lockout.counted(subject, address, origin, async () => {
+    const proved = await lockout.counted(subject, address, origin, async () => {
       const isRight = await accounts.verify(account, password, asked)
       return isRight && account !== null && password !== null ? { account, password } : null
     })
+    refuseInactive(proved.account)
+    return proved
   }
 
   return {

@@ -8,6 +8,7 @@ export const CURRENT_PASSWORD = {
 /** With what a proof by password and code may be refused. */
 export const PROOF_REFUSALS = [
   'WRONG_CREDENTIALS',
+  'PASSWORD_EXPIRED',
   'WRONG_CODE',
   'FACTOR_UNREADABLE',
   'DISABLED',
