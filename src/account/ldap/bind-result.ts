@@ -35,6 +35,7 @@ const REASON = /AcceptSecurityContext error, data ([0-9a-f]{2,4})\b/i
  */
 const REFUSED: readonly [code: number, diagnostic: RegExp, obstacle: Obstacle][] = [
   [53, /^account inactivated\b/i, 'disabled'],
+  [53, /^account \(kerberos principal\) is expired\b/i, 'expired'],
   [53, /^(?:too many failed logins|entry permanently locked)\b/i, 'locked'],
   [19, /^exceed password retry limit\b/i, 'locked'],
   // Not used for longer than the account policy allows; a temporary password used too late or too often.

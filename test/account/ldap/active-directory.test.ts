@@ -187,6 +187,7 @@ t.test('what FreeIPA and 389 Directory Server say of accounts in place of result
   const account = await source.find('janed')
   for (const [code, diagnostic, obstacle] of [
     [53, 'Account inactivated. Contact system administrator.', 'disabled'],
+    [53, 'Account (Kerberos principal) is expired', 'expired'],
     [53, 'Too many failed logins.\n', 'locked'],
     [53, 'Entry permanently locked.\n', 'locked'],
     [19, 'Exceed password retry limit. Please try later.', 'locked'],
