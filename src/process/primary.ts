@@ -83,7 +83,7 @@ export class Primary implements Running {
   }
 
   async #reload(): Promise<Reloaded> {
-    if (this.#closing) throw new ReloadError('the gateway is stopping')
+    this.#refuseWhenClosing()
     const { settings: next, file } = this.#load(read => {
       const fixed = fixedKeysChanged(this.#settings, read)
       if (fixed.length > 0)
@@ -93,6 +93,8 @@ export class Primary implements Running {
       refuseMissingAccounts(this.#settings, read)
     })
     await refuseFaultyAccounts(next)
+    // A stop meanwhile has closed only the workers that it found.
+    this.#refuseWhenClosing()
     const log = createLog(next.log.level)
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
     const { storeFiles } = this.#generation
@@ -106,6 +108,10 @@ export class Primary implements Running {
     const workers = workerCount(next)
     log.info({ workers, ...(notes.length > 0 && { notes }) }, 'the configuration was reloaded')
     return { file, workers, notes, level: next.log.level }
+  }
+
+  #refuseWhenClosing(): void {
+    if (this.#closing) throw new ReloadError('the gateway is stopping')
   }
 
   /** Until the workers before accept no connections: they may answer new clients by the previous configuration. */

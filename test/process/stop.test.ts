@@ -213,6 +213,37 @@ t.test('a stop ends new workers whose answers to a reload are on their way, and 
   t.equal(gateway.logged('not reloaded; the gateway continues with the previous configuration').length, 1)
 })
 
+/** A module with which SIGTERM comes to a primary while a reload reads the accounts file. */
+const STOP_IN_CHECK = `
+const fs = require('node:fs')
+const { readFileSync } = fs
+let isReloading = false
+process.on('SIGUSR2', () => { isReloading = true })
+fs.readFileSync = (file, ...words) => {
+  if (isReloading && String(file).endsWith('accounts.yaml')) {
+    isReloading = false
+    process.emit('SIGTERM', 'SIGTERM')
+  }
+  return readFileSync(file, ...words)
+}`
+
+t.test('a stop while a reload checks the accounts file is not lost, and starts no worker', async t => {
+  const file = join(t.testdir(), 'stop-in-check.cjs')
+  writeFileSync(file, STOP_IN_CHECK)
+  // So many that they are read with pauses.
+  const accounts = Array.from({ length: 100 }, (_, id) => `  - { id: s${id}, username: s${id}, service: true }\n`)
+  const gateway = await startSupervised(t, {
+    environment: { NODE_OPTIONS: `--require "${file}"` },
+    files: { 'config/accounts.yaml': `accounts:\n${accounts.join('')}` },
+  })
+  process.kill(gateway.child.pid!, 'SIGUSR2')
+  process.kill(gateway.child.pid!, 'SIGHUP')
+  await until(() => gateway.child.exitCode !== null || gateway.logged('the configuration was reloaded').length > 0)
+  t.equal(gateway.child.exitCode, 0)
+  const refused = gateway.logged('not reloaded; the gateway continues with the previous configuration')
+  t.match(refused, [{ err: { message: 'the gateway is stopping' } }])
+})
+
 t.test('without their primary workers end', async t => {
   const gateway = await startSupervised(t)
   const workers = gateway.workers()
