@@ -24,6 +24,8 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['jwt.expire_seconds', '', { JWT__EXPIRE_SECONDS: '40000000' }],
   ['store.redis.url', REDIS('redis://10.0.0.9:6379')],
   ['store.redis.url', REDIS('redis://:secret@redis.example.com:6379')],
+  ['store.redis.url', 'store: { kind: embedded, redis: { url: "redis://:secret@10.0.0.9" } }'],
+  ['store.redis.sentinels', 'store: { redis: { sentinels: [{ host: 10.0.0.1 }], name: m } }'],
   ['store.timeout', 'store: { timeout: 1m }'],
   ['session_cache.heartbeat', `${REDIS('redis://127.0.0.1')}\nsession_cache: { heartbeat: 1m }`],
   ['login.rate_limit', 'login: { rate_limit: off }'],
@@ -101,6 +103,7 @@ const WISE: readonly [yaml: string, environment?: Record<string, string>][] = [
   ['internal: { socket: internal.sock, host: 0.0.0.0 }'],
   [REDIS('redis://:secret@10.0.0.9:6379')],
   [REDIS('redis://redis:6379')],
+  ['store: { kind: embedded, redis: { url: "redis://redis:6379" } }', { STORE__KIND: 'redis' }],
   ['session_cache: { heartbeat: 1m }'],
   ['journal: { keep: 1h, max_entries: 100000000 }'],
   ['sessions: { auto_renew: 10m, idle_timeout: 1h, tell_end: 30d }'],
@@ -184,6 +187,16 @@ ${SQL('mysql://gateway:secret@10.0.0.5/shop')}
   t.same(
     named(byEnvironment),
     all.filter(line => /^(internal|login\.(sm2|sec))/.test(line)),
+  )
+})
+
+t.test('a Redis that the kind of the store leaves unused is named where it is written', async t => {
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': readFileSync(join(ROOT, 'config/gateway.yaml'), 'utf8') })
+  const environment = { STORE__REDIS__URL: 'redis://redis:6379' }
+  const { warnings } = readConfiguration('gateway.yaml', environment, folder)
+  t.match(
+    warnings.map(({ place, message }) => `${place} ${message}`),
+    [/^environment STORE__REDIS__URL has no effect .* set store\.kind: redis \(STORE__KIND=redis\)/],
   )
 })
 

@@ -3,9 +3,12 @@ import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 
 /** Checks that there is one way to the store. */
-export function checkStore({ store }: DecodedSettings, report: Report): void {
+export function checkStore({ store }: DecodedSettings, report: Report, warn: Report): void {
   const { kind, redis } = store
-  if (kind !== 'redis') return
+  if (kind !== 'redis') {
+    warnOfUnused(redis, warn)
+    return
+  }
   const ways = (['url', 'sentinels', 'cluster'] as const).filter(way => redis?.[way] !== undefined)
   if (redis === undefined || ways.length === 0) {
     report(
@@ -30,6 +33,16 @@ export function checkStore({ store }: DecodedSettings, report: Report): void {
     if (redis.url === undefined || redis[key] === undefined) continue
     report(['store', 'redis', key], 'has no effect beside url; write it in the URL: rediss://user:password@host:port')
   }
+}
+
+/** No fault: STORE__KIND may switch between the stores of one file. */
+function warnOfUnused(redis: DecodedSettings['store']['redis'], warn: Report): void {
+  const [written] = Object.keys(redis ?? {})
+  if (written === undefined) return
+  warn(
+    ['store', 'redis', written],
+    'has no effect while store.kind is embedded; set store.kind: redis (STORE__KIND=redis), or remove it',
+  )
 }
 
 /** User and password are decoded before they are sent. */
