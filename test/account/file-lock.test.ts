@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { AccountsReader } from '../../src/account/file/accounts-reader.ts'
 import { edit } from '../../src/account/file/edit-file.ts'
 import { withLock } from '../../src/account/file/lock.ts'
 import { addAccount, listAccounts } from '../../src/account/file/source.ts'
 import { DAY } from '../../src/base/clock.ts'
+import { folderWith } from '../settings/folder.ts'
 import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { refusalOf } from '../support/login-fixture.ts'
+import { unreadable } from '../support/read-only.ts'
 
 const MINUTE_AGO = new Date(Date.now() - 61_000)
 const TOMORROW = new Date(Date.now() + DAY)
@@ -81,6 +83,37 @@ t.test('the lock of a process that runs is kept', async t => {
   const work = async (): Promise<void> => void t.fail('the lock was taken over')
   t.match(await refusalOf(withLock(path, work, 1)), { reason: 'UNAVAILABLE' })
   t.equal(readFileSync(`${path}.lock`, 'utf8'), text)
+})
+
+/** A lock of another user, such as root, as this process meets it. */
+async function withForeignLock(t: Test, changed: Date, work: (path: string) => Promise<unknown>): Promise<void> {
+  const path = join(folderWith(t, {}), 'accounts.yaml')
+  await lockOf(path, process.pid)
+  utimesSync(`${path}.lock`, changed, changed)
+  const giveBack = unreadable(`${path}.lock`)
+  try {
+    await work(path)
+  } finally {
+    giveBack()
+  }
+}
+
+t.test('a lock that this process may not read is waited for, and kept', async t => {
+  await withForeignLock(t, new Date(), async path => {
+    const work = async (): Promise<void> => void t.fail('the lock was taken over')
+    t.match(await refusalOf(withLock(path, work, 1)), { reason: 'UNAVAILABLE' })
+    t.ok(existsSync(`${path}.lock`))
+    const held = withLock(path, async isHeld => isHeld())
+    rmSync(`${path}.lock`)
+    t.ok(await held)
+  })
+})
+
+t.test('a lock that this process may not read is void after a minute', async t => {
+  await withForeignLock(t, MINUTE_AGO, async path => {
+    t.ok(await withLock(path, async isHeld => isHeld(), 1))
+    t.notOk(existsSync(`${path}.lock`))
+  })
 })
 
 t.test('of many that find a void lock, no two hold it to the end', async t => {

@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const NOBODY = 65_534
 
@@ -16,6 +16,21 @@ export function readOnly(folder: string): () => void {
   const data = join(folder, 'data')
   for (const name of ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])
     chownSync(join(data, name), NOBODY, NOBODY)
+  process.seteuid?.(NOBODY)
+  return () => process.seteuid?.(0)
+}
+
+/**
+ * Takes from this process the right to read a file, and leaves it that to write to its folder: so it is with a file of another user.
+ * Root can read everything, so it acts as another user meanwhile. Returns what gives the right back.
+ */
+export function unreadable(file: string): () => void {
+  if (process.geteuid?.() !== 0) {
+    chmodSync(file, 0o000)
+    return () => chmodSync(file, 0o600)
+  }
+  chmodSync(file, 0o600)
+  chownSync(dirname(file), NOBODY, NOBODY)
   process.seteuid?.(NOBODY)
   return () => process.seteuid?.(0)
 }

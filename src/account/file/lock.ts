@@ -15,7 +15,7 @@ const PAUSE = 50
 const WAITING = 64
 /**
  * Milliseconds. An older lock is void: its holder may be in another container or on another machine, of
- * which nothing is known, or it may be a lock of an earlier version, which names no holder.
+ * which nothing is known, or it may be a lock of an earlier version or of another user, which names no holder.
  */
 const ABANDONED = 60_000
 
@@ -155,12 +155,14 @@ function textOf(read: () => string): string {
   }
 }
 
-/** `null` without a lock. */
+/** `null` without a lock. One of another user, such as root, may not be read: then it is a lock that names no holder. */
 function readLock(lock: string): string | null {
   try {
     return readFileSync(lock, 'utf8')
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
+    const { code } = fault as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    if (code === 'EACCES') return ''
     throw fault
   }
 }
