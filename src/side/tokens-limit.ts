@@ -47,8 +47,9 @@ export function createTokensLimit({ type, jwt, store, ages, clock, policy, confi
   /** The tokens of each device type beyond the limit, oldest first. */
   async function tokensBeyond(userId: string): Promise<string[][]> {
     const limits = new Map<string, Limit>()
-    const now = clock.now()
     for await (const batch of store.batches(type, userId)) {
+      // For each batch: a walk can take long, and a login during it is not one of before the clock was set back.
+      const now = clock.now()
       for (const stored of batch) {
         const device = isPerDevice ? deviceOf(stored.record) : ''
         const limit = limits.get(device) ?? new Limit(most)
