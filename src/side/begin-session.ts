@@ -78,9 +78,9 @@ export function createBegin({
     if (seconds !== undefined) checkSeconds(seconds)
     await checkLock(userId)
     const token = await add(userId, withLifetime(extra, { seconds, latestEnd }))
+    await orEnded(policy.entered(userId, origin), () => store.remove(type, userId, token))
     const jti = jwt.read(token)?.jti ?? ''
     publish({ event: 'login', login_id: userId, jti, ...aboutLogin(given, extra) })
-    await policy.entered(userId, origin)
     return token
   }
 
@@ -106,6 +106,16 @@ export function createBegin({
   }
 
   return { login, renewTimeout }
+}
+
+/** Ends a session whose login fails after it was stored: the client gets no token, and nothing may be left. */
+async function orEnded(rest: Promise<void>, end: () => Promise<unknown>): Promise<void> {
+  try {
+    await rest
+  } catch (fault) {
+    await end().catch(() => undefined)
+    throw fault
+  }
 }
 
 /** What the event of a login has beside its token. */

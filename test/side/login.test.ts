@@ -31,6 +31,24 @@ t.test('a login beside an end of all others begins after it', { skip: withoutRed
   t.ok(await consumer.isLogin(asRequest(own)))
 })
 
+t.test(
+  'a login whose limit of sessions cannot be read leaves no session, and is no event',
+  { skip: withoutRedisServer },
+  async t => {
+    const fixture = await openFixture(t, { store: 'redis' })
+    const { consumer } = fixture.gateway.sides
+    const user = someone()
+    await fixture.redis!.cli('ACL', 'SETUSER', 'default', '-scard')
+    await t.rejects(consumer.login(undefined, user), { name: 'Unavailable' })
+    t.same(await fixture.store.sessions.tokens('CONSUMER', user), [])
+    t.notOk(fixture.log.some(line => JSON.parse(line).event === 'login'))
+    await fixture.redis!.cli('ACL', 'SETUSER', 'default', '+scard')
+    await consumer.login(undefined, user)
+    t.equal((await fixture.store.sessions.tokens('CONSUMER', user)).length, 1)
+    t.equal(fixture.log.filter(line => JSON.parse(line).event === 'login').length, 1)
+  },
+)
+
 withEveryStore(t, async (t, fixture) => {
   const { consumer } = fixture.gateway.sides
 
