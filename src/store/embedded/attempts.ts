@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, endsTooLate } from '../../base/clock.ts'
 import type { AttemptStore, Attempts } from '../store.ts'
 import type { EmbeddedFile } from './file/lmdb-file.ts'
 import type { Expiries, ExpiringTable } from './file/table.ts'
@@ -16,7 +16,7 @@ function keyOf(name: string): Buffer {
   return Buffer.concat([DIGEST, createHash('sha256').update(bytes).digest()])
 }
 
-type UnderWay = [id: string, endsAt: number]
+type UnderWay = [id: string, endsAt: number, lifetime: number]
 
 /**
  * Two tables: name -> the count, which ends with the window; name -> the attempts under way, which end with the last of them.
@@ -49,7 +49,7 @@ export class EmbeddedAttempts implements AttemptStore {
     return this.#file.add(() => {
       const others = this.#underWay(key).filter(([other]) => other !== id)
       if (others.length >= most) return null
-      this.#putUnderWay(key, [...others, [id, this.#clock.now() + lifetime]])
+      this.#putUnderWay(key, [...others, [id, this.#clock.now() + lifetime, lifetime]])
       return others.length + 1
     })
   }
@@ -64,10 +64,15 @@ export class EmbeddedAttempts implements AttemptStore {
     )
   }
 
+  /**
+   * Without those of before the clock was set back, which would last for as much longer. A step back by less than its lifetime ends
+   * none: while it is really under way, no other one may begin beside it.
+   */
   #underWay(key: Buffer): UnderWay[] {
     const entry = this.#attempts.get(key)
     const all = entry === null ? [] : (JSON.parse(entry.text) as UnderWay[])
-    return all.filter(([, endsAt]) => endsAt > this.#clock.now())
+    const now = this.#clock.now()
+    return all.filter(([, endsAt, lifetime]) => endsAt > now && !endsTooLate(endsAt, 2 * lifetime, now))
   }
 
   #putUnderWay(key: Buffer, attempts: readonly UnderWay[]): void {
