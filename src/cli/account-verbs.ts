@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { faultOfValue } from '../account/file/document.ts'
 import { addAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from '../account/file/source.ts'
 import { generatePassword } from '../account/generate-password.ts'
 import { type ListedAccount, refuseUnprintable } from '../account/management.ts'
@@ -75,6 +76,8 @@ async function add(place: Place, written: Written, terminal: Terminal): Promise<
   const nickname = typeof values.nickname === 'string' ? values.nickname : username
   const fields = { username, roles, nickname, ...(typeof values.id === 'string' && { id: values.id }) }
   refuseUnprintable({ nickname: [nickname], roles })
+  refuseUnfit('role', faultOfValue('roles', roles))
+  if (values.nickname !== undefined) refuseUnfit('nickname', faultOfValue('nickname', nickname))
   const isService = values.service === true
   if (isService) refusePassword(values)
   const { password, isMade } = isService ? NO_PASSWORD : await passwordFor(username, policy, values, terminal)
@@ -87,6 +90,11 @@ async function add(place: Place, written: Written, terminal: Terminal): Promise<
   warnOfUnknownRoles(roles, place, terminal)
   if (isMade) await sayPassword(terminal, username, `password: ${password}`)
   return { event: 'account-added', account: { id, username, nickname } }
+}
+
+/** Before a password is typed in vain, and without a word of the accounts file, in which nothing is wrong. */
+function refuseUnfit(option: string, fault: string | null): void {
+  if (fault !== null) throw new CommandError(`--${option} ${fault}`)
 }
 
 const NO_PASSWORD = { password: null, isMade: false } as const

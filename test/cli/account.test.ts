@@ -62,6 +62,18 @@ t.test('a failed command exits with 1 and reports the reason', async t => {
     [['add', 'x', '--id', 'a b'], /id must be 1 to 128 characters/],
     [['add', 'x', '--nickname', 'a\uFFFF'], /nickname must not contain control characters or noncharacters$/m],
     [['add', 'x', '--role', 'r', '--role', 'a\u0007'], /roles must not contain control characters/],
+    [['add', 'x', '--role', ''], /^dualgate: --role must be text of 1 to 128 characters$/m],
+    [['add', 'x', ...Array(257).fill(['--role', 'r']).flat()], /^dualgate: --role must have at most 256 entries$/m],
+    [
+      ['add', 'x', '--role', 'a', '--role', 'r'.repeat(129), '--password-stdin'],
+      /^dualgate: --role must be text of 1 to 128 characters$/m,
+      'short\n',
+    ],
+    [
+      ['add', 'x', '--nickname', 'n'.repeat(129), '--password-stdin'],
+      /^dualgate: --nickname must be text of at most 128 characters$/m,
+      'short\n',
+    ],
     [
       ['add', 'x', '--password-stdin'],
       /The new password must have at least 10 characters, must not be a common password$/m,

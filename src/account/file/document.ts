@@ -3,7 +3,7 @@ import type { FieldFault } from '../../base/refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session/record.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
 import { read } from '../../settings/notation/read.ts'
-import { type KeyPath, textOf, type Written } from '../../settings/notation/written.ts'
+import { type KeyPath, textOf, Written } from '../../settings/notation/written.ts'
 import { parseYamlFile } from '../../settings/notation/yaml.ts'
 import { isPrintable } from '../management.ts'
 import { isBcryptHash } from '../password.ts'
@@ -20,6 +20,13 @@ export const nameKey = (username: string): string => username.toLowerCase()
 /** The fields with rules that JSON Schema cannot express. */
 const CHECKS = { id: isLoginId, username: isUsername, password: isBcryptHash } as const
 const FIELDS = AccountsFileSchema.properties.accounts.items.properties
+
+/** What is wrong with the value of a field, as the file says it; `null` if nothing is. */
+export function faultOfValue(field: 'nickname' | 'roles', value: unknown): string | null {
+  const written = new Written(value, { label: field, folder: '' })
+  read(FIELDS[field], written, '')
+  return written.faults[0]?.message ?? null
+}
 
 /** Bytes of JSON, so that what a login adds still fits into a record (`MAX_EXTRA_BYTES`). */
 const MAX_ENTRY_BYTES = 6144
