@@ -229,6 +229,35 @@ t.test(
 )
 
 t.test(
+  'changes acknowledged by another process while the connection is lost are repeated where it comes back',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const { store, receive } = await openReceiving(t, server)
+    const token = await answered(() => login(store))
+    const key = (name: string) => `svc:auth:BUSINESS:${name}`
+    const disable = (user: string): Acknowledged => {
+      const until = systemClock.now() + LONG
+      return { kind: 'disabled', key: key(`disable:${user}`), server: 'another', until, version: 1, replaced: [] }
+    }
+    receive([disable('untied')])
+    t.ok(await until(async () => (await server.cli('EXISTS', key('disable:untied'))) === '1'))
+    await server.cli('DEL', key('disable:untied'))
+    const redis = store.connections.store as Redis
+    redis.once('close', () =>
+      receive([{ kind: 'ended', key: key(`token:${token}`), server: 'another' }, disable('bad')]),
+    )
+    const isBack = once(redis, 'ready')
+    await server.cli('CLIENT', 'KILL', 'TYPE', 'normal')
+    await isBack
+    t.equal(await find(store, token), null)
+    t.not(await disabledUntil(store, 'bad'), null)
+    t.equal(await server.cli('EXISTS', key(`token:${token}`)), '0', 'other programs do not find it either')
+    t.equal(await disabledUntil(store, 'untied'), null, 'nothing that this server had before')
+  },
+)
+
+t.test(
   'changes acknowledged by another process while a server is prepared are repeated there too',
   { skip: withoutRedisServer },
   async t => {

@@ -49,6 +49,7 @@ export class Repeats implements Memory {
   /** Receives the keys of what other processes have ended, disabled or untied. */
   onReceived: (key: string) => void = () => undefined
   readonly #client: RedisClient
+  readonly #clock: Clock
   readonly #log: Logger
   readonly #stream: AcknowledgedStream
   readonly #sharing: Sharing
@@ -58,8 +59,8 @@ export class Repeats implements Memory {
   #isFull = false
   /** Repeats under way beside questions. */
   #repeating = 0
-  /** What came while a server behind the gate is prepared. */
-  #late: Acknowledged[] | null = null
+  /** What came while no server was checked, and is repeated with the next: also with the one of before, which may miss it. */
+  #late: AcknowledgedChanges
   /** Login ids whose changes were repeated: a later change by another process may have come before that, and is repeated, too. */
   readonly #repeated = new Set<string>()
   /**
@@ -74,16 +75,18 @@ export class Repeats implements Memory {
 
   constructor({ client, line, journal, timeout, clock, log, sharing }: RepeatsOptions) {
     this.#client = client
+    this.#clock = clock
     this.#log = log
     this.#sharing = sharing
     this.changes = new AcknowledgedChanges(clock)
+    this.#late = new AcknowledgedChanges(clock)
     const unsettled = (): void => {
       this.#isBehind = true
     }
     this.gate =
       client instanceof Cluster
         ? new ClusterMasters(client, unsettled, () => this.#repeatAll())
-        : new ServerGate(client, id => this.#prepare(id))
+        : new ServerGate(client, { prepare: id => this.#prepare(id), resume: () => this.#resume() })
     this.ask = createAsk(client, timeout, this.gate)
     this.#stream = new AcknowledgedStream({ client, line, ask: this.ask, key: journal, timeout, log })
     this.#stream.follow(changes => this.#receive(changes))
@@ -127,8 +130,7 @@ export class Repeats implements Memory {
     if (news.length === 0) return
     for (const { key } of news) this.onReceived(key)
     const { server } = this
-    // Without a checked server, all of it is repeated with the next.
-    if (server === '') this.#late?.push(...news)
+    if (server === '') this.#late.add(news)
     else void this.#repeatMissing(news.filter(change => this.#mayMiss(change, server)))
   }
 
@@ -161,18 +163,24 @@ export class Repeats implements Memory {
     await this.#repeatAll()
   }
 
+  /** The server that was prepared last answers again. */
+  async #resume(): Promise<void> {
+    this.#settle(await this.#repeatUntilNone(this.#late.all()), this.#isBehind)
+  }
+
   async #repeatAll(): Promise<void> {
+    this.#settle(await this.#repeatUntilNone(this.changes.all()), false)
+  }
+
+  /** Repeats changes, and then what has come late meanwhile. Answers how many Redis refused because it is full. */
+  async #repeatUntilNone(changes: Acknowledged[]): Promise<number> {
     const present = this.#present
-    const mayMiss = (change: Acknowledged): boolean => this.#mayMiss(change, present)
-    const late: Acknowledged[] = []
-    this.#late = late
-    try {
-      let refused = await this.#repeat(this.changes.all().filter(mayMiss))
-      while (late.length > 0) refused += await this.#repeat(late.splice(0).filter(mayMiss))
-      this.#settle(refused, false)
-    } finally {
-      if (this.#late === late) this.#late = null
+    let refused = 0
+    for (let next = changes; next.length > 0; next = this.#late.all()) {
+      this.#late = new AcknowledgedChanges(this.#clock)
+      refused += await this.#repeat(next.filter(change => this.#mayMiss(change, present)))
     }
+    return refused
   }
 
   /** A full Redis stores no disable; until it does, the memory answers for them. */
@@ -196,7 +204,10 @@ export class Repeats implements Memory {
     if (this.#isClosed) return
     if (this.#retry !== null) clearTimeout(this.#retry)
     this.#retry = setTimeout(() => {
-      this.#repeatAll().catch(() => this.#retryLater())
+      this.#repeatAll().catch(() => {
+        this.#isBehind = true
+        this.#retryLater()
+      })
     }, RETRY_PAUSE).unref()
   }
 

@@ -11,22 +11,26 @@ import { answerOf } from '../connection/silence.ts'
 /** Before a server that could not be prepared is tried again, in milliseconds. */
 const RETRY_PAUSE = 100
 
-/**
- * The gate of one server, or of the master that Sentinels name. `prepare` has to resolve before another server is asked; it gets
- * its id, or `null` if the server reports none.
- */
+export interface Preparations {
+  /** Has to resolve before another server is asked. Gets its id, or `null` if the server reports none. */
+  prepare(id: string | null): Promise<void>
+  /** Has to resolve before the server is asked again that was prepared last. */
+  resume(): Promise<void>
+}
+
+/** The gate of one server, or of the master that Sentinels name. */
 export class ServerGate implements Gate {
   server: CheckedServer | null = null
   answering: CheckedServer | null = null
   readonly #client: Redis
-  readonly #prepare: (id: string | null) => Promise<void>
+  readonly #preparations: Preparations
   #connection: object = {}
   #prepared: string | null = null
   #waiting: ((isOpen: boolean) => void)[] = []
 
-  constructor(client: Redis, prepare: (id: string | null) => Promise<void>) {
+  constructor(client: Redis, preparations: Preparations) {
     this.#client = client
-    this.#prepare = prepare
+    this.#preparations = preparations
     client.on('close', () => {
       this.#connection = {}
       this.server = null
@@ -47,16 +51,20 @@ export class ServerGate implements Gate {
     const connection = {}
     this.#connection = connection
     while (this.#connection === connection) {
-      const id = await this.#prepareOther().catch(() => null)
+      const id = await this.#prepare().catch(() => null)
       if (this.#connection !== connection) return
       if (id !== null) return this.#open(id)
       await new Promise(resolve => setTimeout(resolve, RETRY_PAUSE).unref())
     }
   }
 
-  async #prepareOther(): Promise<string> {
+  async #prepare(): Promise<string> {
     const id = await identityOf(this.#client)
-    if (id === UNKNOWN || id !== this.#prepared) await this.#prepare(id === UNKNOWN ? null : id)
+    const before = this.#prepared
+    // What fails half-way is done again as for another server.
+    this.#prepared = null
+    if (id !== UNKNOWN && id === before) await this.#preparations.resume()
+    else await this.#preparations.prepare(id === UNKNOWN ? null : id)
     this.#prepared = id
     return id
   }
