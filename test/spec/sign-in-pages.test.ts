@@ -210,6 +210,18 @@ t.test('the sign-in of consumers leads to the page of the operator, if the setti
   t.match((await fixture.get('/sign-in/c/')).headers, { location: 'https://shop.example/login?x=1' })
 })
 
+t.test('the journal says of a sign-out by the page what it says of a logout: who, and from which device', async t => {
+  const fixture = await openFixture(t, OPTIONS)
+  const admin = await fixture.signIn()
+  for (const path of ['/api/v1/b/logout', '/sign-out/b']) {
+    const user = someone()
+    const token = await fixture.gateway.sides.business.login(undefined, user, { device_id: 'tablet 7' })
+    await fixture.call({ method: 'POST', path, headers: { ...SAME, cookie: `${B}=${token}` } })
+    const { data } = (await fixture.get(`/api/v1/sys/journal/page?event=logout&login_id=${user}`, admin)).json()
+    t.match(data.records, [{ by: user, by_type: 'BUSINESS', device_id: 'tablet 7', address: '127.0.0.1' }], path)
+  }
+})
+
 t.test('a sign-out ends the session of a disabled user, too', async t => {
   const fixture = await openFixture(t, { config: { browser: { business: 'on' }, disable: { enforce: 'request' } } })
   const { business } = fixture.gateway.sides

@@ -121,7 +121,7 @@ async function endSession(
   // Of two cookies of one name neither is known to be meant.
   const session = token === null || count > 1 ? null : await sides[type].inspect(token)
   if (session === null) return null
-  await sides[type].logoutSession(session, originOf(request))
+  await sides[type].logoutSession(session, originOf(request, session))
   return signOutAt(providerLogins[type], session)
 }
 
