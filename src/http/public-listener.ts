@@ -127,7 +127,7 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     if (settings.console) serveConsole(pages, settings, profile)
     const { providerLogins } = options
     serveSignIn(pages, { settings, profile, sides, credentials, envelopes, providerLogins })
-    serveProviders(pages, { settings, credentials, envelopes, providerLogins })
+    serveProviders(pages, { settings, sides, credentials, envelopes, providerLogins })
   })
   ownPaths.close()
   const { cookies } = credentials

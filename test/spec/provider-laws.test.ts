@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { EmbeddedTickets } from '../../src/store/embedded/tickets.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
+import type { Answer } from '../support/client.ts'
 import { ADMIN } from '../support/gateway-fixture.ts'
 import {
   arrivalOf,
@@ -25,6 +26,12 @@ function onEveryStore(
     )
 }
 
+/** By which a callback continues a sign-in. */
+const stateOf = (started: Answer): string => new URL(String(started.headers.location)).searchParams.get('state')!
+
+/** Where the link of a page leads. */
+const linkOf = ({ text }: Answer): string | undefined => /<a href="([^"]*)">/.exec(text)?.[1]
+
 onEveryStore('an account of claims', {}, async (t, gateway) => {
   const failureOf = async (...signIn: Parameters<ReturnType<ProviderGateway['browser']>['signIn']>) =>
     arrivalOf(await gateway.browser().signIn(...signIn)).failed
@@ -40,8 +47,7 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
 
   t.test('each failure has a reason of its own, and leads back to the sign-in', async t => {
     const browser = gateway.browser()
-    const started = await browser.start('/wiki/a')
-    const state = new URL(String(started.headers.location)).searchParams.get('state')!
+    const state = stateOf(await browser.start('/wiki/a'))
     const iss = encodeURIComponent(gateway.openid.issuer)
     const declined = await browser.send(
       `/sign-in/b/staff/callback?error=access_denied&error_description=%3Cb%3Etold&state=${state}&iss=${iss}`,
@@ -110,18 +116,76 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
   })
 
   t.test('a provider that is down answers 503, and nothing else does', async t => {
+    const [browser, signedIn] = [gateway.browser(), gateway.browser()]
+    await signedIn.signIn()
     await gateway.openid.stop()
-    const browser = gateway.browser()
-    const callback = `/sign-in/b/staff/callback?code=x&iss=${encodeURIComponent(gateway.openid.issuer)}&state=`
-    const started = await browser.start()
-    t.equal(started.status, 303, 'its configuration is known')
-    const state = new URL(String(started.headers.location)).searchParams.get('state')!
-    const answer = await browser.send(callback + state)
-    t.equal(answer.status, 503)
-    t.match(answer.headers['content-type'], 'text/html')
-    t.match(answer.text, '/sign-in/b/')
+    const answers = []
+    for (const one of [browser, signedIn]) {
+      const started = await one.start('/wiki/page?x=1&y="<#part')
+      t.equal(started.status, 303, 'its configuration is known')
+      const iss = encodeURIComponent(gateway.openid.issuer)
+      answers.push(await one.send(`/sign-in/b/staff/callback?code=x&iss=${iss}&state=${stateOf(started)}`))
+    }
+    const [answer, led] = answers
+    t.equal(answer!.status, 503)
+    t.match(answer!.headers['content-type'], 'text/html')
+    t.equal(linkOf(answer!), '/sign-in/b/?to=%2Fwiki%2Fpage%3Fx%3D1%26y%3D%22%3C%23part')
+    t.equal(led!.status, 303)
+    t.match(arrivalOf(led!), { to: '/wiki/page?x=1&y="<#part' }, 'a live session leads on')
+    t.equal(await signedIn.told(), 'staff:ada')
     t.ok(await gateway.signIn(), 'a password still signs in')
   })
+})
+
+t.test('a provider whose configuration is not known while it is down keeps where its users want to go', async t => {
+  const gateway = await openProviderGateway(t)
+  await gateway.openid.stop()
+  const answer = await gateway.browser().start('/wiki/page#part')
+  t.equal(answer.status, 503)
+  t.equal(linkOf(answer), '/sign-in/b/?to=%2Fwiki%2Fpage%23part')
+})
+
+onEveryStore(
+  'a callback beyond the limit of attempts',
+  { config: { login: { rate_limit: { captcha: 9, login: 2, window: '60s' } } } },
+  async (t, gateway) => {
+    const [browser, signedIn] = [gateway.browser(), gateway.browser()]
+    const callback = await browser.atProvider(await browser.start())
+    const another = await signedIn.atProvider(await signedIn.start('/wiki/other'))
+    signedIn.cookies.set('dualgate-b', await gateway.gateway.sides.business.login(undefined, '1'))
+    for (const _ of [1, 2]) await browser.send('/sign-in/b/staff/callback')
+
+    t.test('is 429, and keeps where its user wants to go', async t => {
+      const answer = await browser.send(callback)
+      t.match(answer, { status: 429, headers: { 'retry-after': /^\d+$/ } })
+      t.equal(linkOf(answer), '/sign-in/b/?to=%2Fwiki%2Fpage%3Fx%3D1')
+      t.equal(linkOf(await gateway.browser().send(callback)), '/sign-in/b/', 'another browser learns nothing of it')
+    })
+
+    t.test('leads on with a live session', async t => {
+      const answer = await signedIn.send(another)
+      t.equal(answer.status, 303)
+      t.match(arrivalOf(answer), { to: '/wiki/other', failed: 'too-many-attempts' })
+      t.equal(await signedIn.told(), '1')
+    })
+
+    t.test('can be sent again later', async t => {
+      await gateway.elapse(60_000)
+      t.same(arrivalOf(await browser.send(callback)), { to: '/wiki/page?x=1', arrived: '1' })
+    })
+  },
+)
+
+t.test('a callback while the store fails is 503, with a live session, too', { skip: withoutRedis }, async t => {
+  const gateway = await openProviderGateway(t, { store: 'redis' })
+  const browser = gateway.browser()
+  await browser.signIn()
+  const callback = await browser.atProvider(await browser.start())
+  await gateway.redis!.kill()
+  const answer = await browser.send(callback)
+  t.equal(answer.status, 503)
+  t.equal(linkOf(answer), '/sign-in/b/')
+  t.notOk(answer.headers['set-cookie'])
 })
 
 t.test('a session ends after 12 hours, however often it is renewed', async t => {
@@ -245,10 +309,13 @@ t.test('a store that fails between the ticket of a step and the way to it is sho
       return put.apply(this, entry)
     },
   })
-  const answer = await gateway.browser().signIn()
+  const browser = gateway.browser()
+  const answer = await browser.signIn()
   t.equal(answer.status, 503)
   t.match(answer.headers['content-type'], 'text/html')
-  t.match(answer.text, '/sign-in/b/')
+  t.equal(linkOf(answer), '/sign-in/b/?to=%2Fwiki%2Fpage%3Fx%3D1')
+  browser.cookies.set('dualgate-b', await gateway.gateway.sides.business.login(undefined, '1'))
+  t.match(arrivalOf(await browser.signIn()), { to: '/wiki/page?x=1' }, 'a live session leads on')
 })
 
 t.test('a sign-in whose steps take longer than its session may live is refused', async t => {

@@ -10,14 +10,17 @@ import { ProviderRefusal } from '../../provider/refusal.ts'
 import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { createFlowCookie, type FlowCookie } from '../../token/cookie.ts'
+import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Text } from '../server/failure-texts.ts'
-import { showRefusal } from './short-page.ts'
+import { noteRefusal, showRefusal } from './short-page.ts'
+import { sessionOfCookie } from './sign-in.ts'
 
 /* The sign-in by OpenID providers, as browsers and providers find it below `/sign-in/`. */
 
 export interface ProviderPagesOptions {
   settings: Pick<Settings, 'browser' | 'locale'>
+  sides: Sides
   credentials: CredentialRules
   envelopes: Envelopes
   /** `null` for a side without OpenID providers. */
@@ -73,16 +76,17 @@ const start =
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseCrossOrigin(request, parts)
     const { login, cookie } = parts
-    const to = formOf(request).get('to') ?? ''
+    const wanted = formOf(request).get('to') ?? ''
+    const to = wanted.length > MAX_TO ? '' : wanted
     try {
-      const begun = await login.start(name, to.length > MAX_TO ? '' : to, visitorOf(request, cookie))
+      const begun = await login.start(name, to, visitorOf(request, cookie))
       const kept = cookie.set(begun.cookie, FLOW_COOKIE_SECONDS)
       return reply
         .code(303)
         .headers({ ...NO_STORE, location: begun.location, 'set-cookie': kept })
         .send()
     } catch (fault) {
-      return showRefusal(fault, request, reply, wayBack(parts))
+      return showRefusal(fault, request, reply, wayBack(parts, to))
     }
   }
 
@@ -93,8 +97,7 @@ const callback =
     try {
       return await leadBack(name, request, reply, parts)
     } catch (fault) {
-      // The store may also fail behind the sign-in, with what the page needs next.
-      return showRefusal(fault, request, reply, wayBack(parts))
+      return showRefusal(fault, request, reply, wayBack(parts, null))
     }
   }
 
@@ -106,29 +109,47 @@ async function leadBack(
 ): Promise<FastifyReply> {
   const { type, login, cookie, credentials } = parts
   const arrival = await login.arrive(name, new URLSearchParams(request.target.query), visitorOf(request, cookie))
-  if ('refusal' in arrival && arrival.refusal.reason !== 'PROVIDER_REFUSED' && !isOfAccount(arrival.refusal))
-    throw arrival.refusal
-  if ('refusal' in arrival) request.refused = arrival.refusal.reason
+  if ('refusal' in arrival) {
+    const { refusal, to } = arrival
+    if (!isOfSignIn(refusal) && (to === null || !(await hasSession(request, parts))))
+      return showRefusal(refusal, request, reply, wayBack(parts, to))
+    noteRefusal(refusal, request)
+  }
   if ('signedIn' in arrival) {
     const { token, expires_in } = arrival.signedIn
     reply.header('set-cookie', credentials.cookies!.set(type, token, expires_in))
   }
-  const query = new URLSearchParams({ ...(arrival.to !== null && { to: arrival.to }), ...resultOf(arrival) })
   return reply
     .code(303)
-    .headers({ ...NO_STORE, location: `${signInPaths(type).page}?${query}` })
+    .headers({ ...NO_STORE, location: pageAt(type, arrival.to, resultOf(arrival)) })
     .send()
 }
 
-/** Refusals that say something about the account; the others say something about the gateway. */
-const OF_ACCOUNT: ReadonlySet<string> = new Set([
+/** Whether the browser is signed in, as far as that is known. */
+const hasSession = (request: FastifyRequest, { type, sides, credentials }: Parts): Promise<boolean> =>
+  sessionOfCookie(type, request, sides, credentials).then(session => session !== null, falseIfRefused)
+
+function falseIfRefused(fault: unknown): false {
+  if (fault instanceof Refusal) return false
+  throw fault
+}
+
+/** The sign-in page, with where its user wants to go; both may be empty. */
+function pageAt(type: LoginType, to: string | null, result: Record<string, string> = {}): string {
+  const query = new URLSearchParams({ ...(to !== null && to !== '' && { to }), ...result })
+  return query.size === 0 ? signInPaths(type).page : `${signInPaths(type).page}?${query}`
+}
+
+/** Refusals that say something about the sign-in or its account; the others say something about the gateway. */
+const OF_SIGN_IN: ReadonlySet<string> = new Set([
+  'PROVIDER_REFUSED',
   'ACCOUNT_LOCKED',
   'ACCOUNT_INACTIVE',
   'DISABLED',
   'FACTOR_REQUIRED',
   'WRONG_CREDENTIALS',
 ])
-const isOfAccount = ({ reason }: Refusal): boolean => OF_ACCOUNT.has(reason)
+const isOfSignIn = ({ reason }: Refusal): boolean => OF_SIGN_IN.has(reason)
 
 function resultOf(arrival: Arrival): Record<string, string> {
   if ('signedIn' in arrival) return { arrived: '1' }
@@ -137,8 +158,8 @@ function resultOf(arrival: Arrival): Record<string, string> {
   return { failed: reason ?? refusal.reason.toLowerCase().replaceAll('_', '-') }
 }
 
-const wayBack = ({ type, settings: { locale } }: Parts) =>
-  ({ title: SIGN_IN, link: SIGN_IN, href: signInPaths(type).page, locale }) as const
+const wayBack = ({ type, settings: { locale } }: Parts, to: string | null) =>
+  ({ title: SIGN_IN, link: SIGN_IN, href: pageAt(type, to), locale }) as const
 
 /** The step of a sign-in for the page of the browser in which it began: what a login answers with `STEP_REQUIRED`. */
 const tellStep = (parts: Parts) => async (request: FastifyRequest, reply: FastifyReply) => {

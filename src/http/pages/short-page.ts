@@ -8,6 +8,7 @@ export interface ShortPage {
   title: Text
   text: string
   link: Text
+  /** Encoded: it is written as it is. */
   href: string
   target?: '_top' | '_blank'
 }
@@ -32,20 +33,25 @@ export function showRefusal(
   { locale, ...wayBack }: Pick<ShortPage, 'title' | 'link' | 'href'> & { locale: Locale },
 ): FastifyReply {
   if (!(fault instanceof Refusal)) throw fault
-  if (fault instanceof Unavailable) request.log.error({ err: fault }, 'unavailable')
+  noteRefusal(fault, request)
   const { reason, params, retryAfter } = fault
-  request.refused = reason
   const own = localeOf(request.raw.headers['accept-language'], locale)
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   reply.header('cache-control', 'no-store')
   return sendShortPage(reply, FAILURES[reason].code, own, { ...wayBack, text: failureMessage(reason, params, own) })
 }
 
+/** Keeps a refusal for log and metrics, whatever the answer to its person is. */
+export function noteRefusal(fault: Refusal, request: FastifyRequest): void {
+  if (fault instanceof Unavailable) request.log.error({ err: fault }, 'unavailable')
+  request.refused = fault.reason
+}
+
 export function sendShortPage(reply: FastifyReply, status: number, locale: Locale, page: ShortPage): FastifyReply {
   return reply.code(status).headers(HTML).send(pageOf(locale, page))
 }
 
-/** Holds nothing of the request: no address, no parameter. */
+/** Holds nothing of the address of the request. */
 const pageOf = (locale: Locale, { title, text, link, href, target }: ShortPage): string => `<!doctype html>
 <html lang="${locale}">
 <head>

@@ -115,14 +115,24 @@ const signOut =
 async function endSession(
   type: LoginType,
   request: FastifyRequest,
-  { sides, credentials: { cookies }, providerLogins }: SignInOptions,
+  { sides, credentials, providerLogins }: SignInOptions,
 ): Promise<string | null> {
-  const { token, count } = cookies!.read(request.raw.headers.cookie, type)
-  // Of two cookies of one name neither is known to be meant.
-  const session = token === null || count > 1 ? null : await sides[type].inspect(token)
+  const session = await sessionOfCookie(type, request, sides, credentials)
   if (session === null) return null
   await sides[type].logoutSession(session, originOf(request, session))
   return signOutAt(providerLogins[type], session)
+}
+
+/** The live session of the cookie, not renewed and whether its user is disabled or not; `null` for none. */
+export async function sessionOfCookie(
+  type: LoginType,
+  request: FastifyRequest,
+  sides: Sides,
+  { cookies }: CredentialRules,
+): Promise<Session | null> {
+  const { token, count } = cookies!.read(request.raw.headers.cookie, type)
+  // Of two cookies of one name neither is known to be meant.
+  return token === null || count > 1 ? null : sides[type].inspect(token)
 }
 
 /** Where a sign-out goes on to. The session has ended here already: a failure does not stop that. */

@@ -55,6 +55,9 @@ const newFlow = (provider: string, to: string, span: number): Flow => ({
   verifier: randomBytes(32).toString('base64url'),
 })
 
+const idOf = (state: string): string => `flow:${digestOf(state)}`
+const usedOf = (state: string): string => `flow-used:${digestOf(state)}`
+
 export type Flows = ReturnType<typeof createFlows>
 
 /** The browser in which a sign-in begins: its flow cookie, and the client's address. */
@@ -69,9 +72,8 @@ export interface FlowStore {
 }
 
 export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, clock: Clock) {
-  const idOf = (state: string): string => `flow:${digestOf(state)}`
-  const usedOf = (state: string): string => `flow-used:${digestOf(state)}`
   const stepOf = (cookie: string, name: string): string => `flow-step:${digestOf(cookie, name)}`
+  const find = createFind(type, tickets)
   const limit = createLimit(type, attempts, clock)
 
   return {
@@ -87,23 +89,22 @@ export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, c
       return { flow, cookie: kept }
     },
 
-    /**
-     * Takes the sign-in that a callback continues: of several callbacks with one `state`, one gets it. The cookie is checked first: a
-     * callback in another browser takes nothing.
-     */
+    /** Takes the sign-in that a callback continues: of several callbacks with one `state`, one gets it. */
     async take(provider: string, state: string, cookie: string | null): Promise<Found> {
-      if (!WORD.test(state)) return { fault: 'unknown-state' }
-      const text = await tickets.read(type, idOf(state))
-      const found = text ?? (await tickets.read(type, usedOf(state)))
-      if (found === null) return { fault: 'unknown-state' }
-      const { cookie: expected, expires_at, ...flow } = JSON.parse(found) as StoredFlow
-      if (flow.provider !== provider) return { fault: 'unknown-state' }
-      if (cookie === null || digestOf(cookie) !== expected) return { fault: 'other-browser' }
+      const found = await find(provider, state, cookie)
+      if ('fault' in found) return found
+      const { cookie: expected, expires_at, ...flow } = found.stored
       const used = { fault: 'used-state', to: flow.to } as const
-      if (text === null) return used
+      if (found.isUsed) return used
       const mark: StoredFlow = { ...flow, nonce: '', verifier: '', cookie: expected, expires_at }
       await tickets.put(type, usedOf(state), JSON.stringify(mark), expires_at)
       return (await tickets.take(type, idOf(state))) === null ? used : { flow: { ...flow, state } }
+    },
+
+    /** Where the user of a callback wants to go, without taking its sign-in; `null` if that is not known for this browser. */
+    async wantedBy(provider: string, state: string, cookie: string | null): Promise<string | null> {
+      const found = await find(provider, state, cookie)
+      return 'fault' in found ? null : found.stored.to
     },
 
     /** Call it once for a sign-in that was taken, when the provider has proven its user: it leaves room for another. */
@@ -124,6 +125,24 @@ export function createFlows(type: LoginType, { tickets, attempts }: FlowStore, c
     },
   }
 }
+
+/** Finds the sign-in of a callback, used or not. A callback in another browser than that of its cookie takes and learns nothing. */
+const createFind =
+  (type: LoginType, tickets: TicketStore) =>
+  async (
+    provider: string,
+    state: string,
+    cookie: string | null,
+  ): Promise<{ stored: StoredFlow; isUsed: boolean } | { fault: 'unknown-state' | 'other-browser' }> => {
+    if (!WORD.test(state)) return { fault: 'unknown-state' }
+    const text = await tickets.read(type, idOf(state))
+    const found = text ?? (await tickets.read(type, usedOf(state)))
+    if (found === null) return { fault: 'unknown-state' }
+    const stored = JSON.parse(found) as StoredFlow
+    if (stored.provider !== provider) return { fault: 'unknown-state' }
+    if (cookie === null || digestOf(cookie) !== stored.cookie) return { fault: 'other-browser' }
+    return { stored, isUsed: text === null }
+  }
 
 /**
  * How many begin within the lifetime of one and have not proven a user. Those that fail or expire count until their span of time ends:

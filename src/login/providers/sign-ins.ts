@@ -81,18 +81,17 @@ export function createSignIns(options: SignInsOptions) {
   }
 }
 
-function createArrive(options: SignInsOptions) {
-  const { type, parts, flows, rateLimit, callbackOf, run, clock } = options
+/** From the callback to a session, or to a refusal; `found` is called as soon as it is known where the user wants to go. */
+function createSignIn(options: SignInsOptions) {
+  const { parts, flows, rateLimit, callbackOf, clock } = options
   const proceed = createProceed(options)
-
-  /** From the callback to a session, or to a refusal; `found` is called as soon as it is known where the user wants to go. */
-  async function signIn(
+  return async (
     name: string,
     query: URLSearchParams,
     visitor: Visitor,
     attempt: Attempt,
     found: (to: string) => void,
-  ) {
+  ) => {
     const { address, cookie } = visitor
     await rateLimit('step', address)
     const taken = await flows.take(name, query.get('state') ?? '', cookie)
@@ -113,6 +112,15 @@ function createArrive(options: SignInsOptions) {
     const signedIn = await proceed(part, identity, { device, proven }, attempt)
     return { to: flow.to, signedIn, token: signedIn.token }
   }
+}
+
+function createArrive(options: SignInsOptions) {
+  const { type, flows, run } = options
+  const signIn = createSignIn(options)
+  const keptStep = async (to: string, { data }: Refusal, { cookie }: Visitor): Promise<Arrival> => ({
+    to,
+    step: await flows.keepStep(cookie!, data),
+  })
 
   return async (name: string, query: URLSearchParams, visitor: Visitor): Promise<Arrival> => {
     const { address, userAgent, trace_id } = visitor
@@ -122,13 +130,19 @@ function createArrive(options: SignInsOptions) {
     const found = (wanted: string): void => {
       to = wanted
     }
+    const refusedWith = (fault: unknown): Arrival => {
+      if (!(fault instanceof Refusal)) throw fault
+      return { to, refusal: fault, reason: (attempt.because as ProviderReason | undefined) ?? null }
+    }
     try {
       return await run(attempt, () => signIn(name, query, visitor, attempt, found))
     } catch (fault) {
       if (!(fault instanceof Refusal)) throw fault
-      if (fault.reason === 'STEP_REQUIRED' && to !== null)
-        return { to, step: await flows.keepStep(visitor.cookie!, fault.data) }
-      return { to, refusal: fault, reason: (attempt.because as ProviderReason | undefined) ?? null }
+      const { reason } = fault
+      if (reason === 'STEP_REQUIRED' && to !== null) return keptStep(to, fault, visitor).catch(refusedWith)
+      // Its sign-in has not been taken: the callback may come again.
+      if (reason === 'TOO_MANY_ATTEMPTS') to ??= await flows.wantedBy(name, query.get('state') ?? '', visitor.cookie)
+      return refusedWith(fault)
     }
   }
 }
