@@ -48,7 +48,8 @@ export function findOptional<S extends GatedSession>(
   }
 }
 
-function noneIfRefused(fault: unknown): null {
+/** For a promise that answers `null` for none. */
+export function noneIfRefused(fault: unknown): null {
   if (fault instanceof Refusal) return null
   throw fault
 }

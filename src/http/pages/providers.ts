@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
+import { noneIfRefused } from '../../gate/live-session.ts'
 import { providerPaths, signInPaths, stepPath } from '../../gate/own-pages.ts'
 import { FLOW_COOKIE_SECONDS } from '../../login/providers/flows.ts'
 import type { ProviderLogin } from '../../login/providers/open.ts'
@@ -126,13 +127,8 @@ async function leadBack(
 }
 
 /** Whether the browser is signed in, as far as that is known. */
-const hasSession = (request: FastifyRequest, { type, sides, credentials }: Parts): Promise<boolean> =>
-  sessionOfCookie(type, request, sides, credentials).then(session => session !== null, falseIfRefused)
-
-function falseIfRefused(fault: unknown): false {
-  if (fault instanceof Refusal) return false
-  throw fault
-}
+const hasSession = async (request: FastifyRequest, { type, sides, credentials }: Parts): Promise<boolean> =>
+  (await sessionOfCookie(type, request, sides, credentials).catch(noneIfRefused)) !== null
 
 /** The sign-in page, with where its user wants to go; both may be empty. */
 function pageAt(type: LoginType, to: string | null, result: Record<string, string> = {}): string {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
-import { admit } from '../../gate/live-session.ts'
+import { admit, noneIfRefused } from '../../gate/live-session.ts'
 import { SIGN_IN_FILES, SIGN_IN_LOGO, signInPaths } from '../../gate/own-pages.ts'
 import { verdictOfSide } from '../../gate/rules.ts'
 import type { ProviderLogin } from '../../login/providers/open.ts'
@@ -137,12 +137,7 @@ export async function sessionOfCookie(
 
 /** Where a sign-out goes on to. The session has ended here already: a failure does not stop that. */
 const signOutAt = (providers: ProviderLogin | null, session: Session): Promise<string | null> =>
-  providers === null ? Promise.resolve(null) : providers.signOutAt(session).catch(refusedAsNull)
-
-function refusedAsNull(fault: unknown): null {
-  if (fault instanceof Refusal) return null
-  throw fault
-}
+  providers === null ? Promise.resolve(null) : providers.signOutAt(session).catch(noneIfRefused)
 
 /** A side whose users sign in at the operator's own page; it gets the address to which they want, and has to check it. */
 function serveElsewhere(app: FastifyInstance, path: string, page: string): void {
