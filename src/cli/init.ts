@@ -40,7 +40,7 @@ gateway that runs there already takes the configuration with \`dualgate reload\`
       report(path, createFile(path, text, READABLE))
     }
     const secrets = join(root, '.env')
-    report(secrets, createFile(secrets, secretsFile(join(root, DATA))))
+    report(secrets, createFile(secrets, secretsFile(root)))
     const program = programOf(terminal)
     const last = (await isRunning(join(root, DATA))) ? 'reload' : 'start'
     const tarball = join(root, tarballOf(packageVersion()))
@@ -62,11 +62,19 @@ const files = (): [name: string, text: string][] => [
 
 /** With the secrets that an earlier start has kept: sessions go on, and stored second factors can still be checked. */
 const secretsFile = (
-  data: string,
+  root: string,
 ): string => `# The secrets of this gateway. Keep them out of version control. All gateways of one store need the same.
 ${Object.values(SECRETS)
-  .map(kind => `${kind.variable}=${keptSecret(kind, data) ?? kind.generate()}`)
+  .map(kind => `${kind.variable}=${keptSecret(kind, join(root, DATA)) ?? kind.generate()}`)
   .join('\n')}
-# The file with the accounts, created by the first start; relative to the working directory.
-ACCOUNTS__PATH=data/accounts.yaml
+${accountsLines(root)}
 `
+
+/** Accounts in the place that the shipped configuration names stay there: elsewhere a start would make others. */
+function accountsLines(root: string): string {
+  if (existsSync(join(root, 'config/accounts.yaml')) && !existsSync(join(root, DATA, 'accounts.yaml')))
+    return `# The accounts are in config/accounts.yaml. The docker-compose.yml of \`dualgate init\` mounts config read-only: to change accounts
+# in its container, remove \`:ro\` there, and let the user 1000 own config and the file.`
+  return `# The file with the accounts, created by the first start; relative to the working directory.
+ACCOUNTS__PATH=data/accounts.yaml`
+}

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
@@ -73,6 +82,26 @@ t.test('init replaces nothing', async t => {
     t.equal(readFileSync(join(folder, name), 'utf8'), 'mine\n')
     t.match(output, `kept  ${name}, which exists\n`)
   }
+})
+
+t.test('init leaves accounts where a gateway has them', async t => {
+  const folder = temporaryFolder(t, 'init')
+  const place = () => parseEnv(readFileSync(join(folder, '.env'), 'utf8')).ACCOUNTS__PATH
+  await run(folder, ['init'])
+  t.equal(place(), 'data/accounts.yaml')
+  rmSync(join(folder, '.env'))
+  await run(folder, ['account', 'add', 'jane'])
+  t.ok(existsSync(join(folder, 'config/accounts.yaml')))
+
+  await run(folder, ['init'])
+  t.equal(place(), undefined)
+  t.match((await run(folder, ['account', 'list'])).output, /^jane /m)
+
+  rmSync(join(folder, '.env'))
+  mkdirSync(join(folder, 'data'), { recursive: true })
+  writeFileSync(join(folder, 'data/accounts.yaml'), 'accounts: []\n')
+  await run(folder, ['init'])
+  t.equal(place(), 'data/accounts.yaml', 'as an earlier .env has said')
 })
 
 t.test(
