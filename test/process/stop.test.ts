@@ -213,12 +213,15 @@ t.test('a stop ends new workers whose answers to a reload are on their way, and 
   t.equal(gateway.logged('not reloaded; the gateway continues with the previous configuration').length, 1)
 })
 
-/** A module with which SIGTERM comes to a primary while a reload reads the accounts file. */
+/** A module with which SIGUSR2 begins a reload, and SIGTERM comes while it reads the accounts file. */
 const STOP_IN_CHECK = `
 const fs = require('node:fs')
 const { readFileSync } = fs
 let isReloading = false
-process.on('SIGUSR2', () => { isReloading = true })
+process.on('SIGUSR2', () => {
+  isReloading = true
+  process.emit('SIGHUP', 'SIGHUP')
+})
 fs.readFileSync = (file, ...words) => {
   if (isReloading && String(file).endsWith('accounts.yaml')) {
     isReloading = false
@@ -237,7 +240,6 @@ t.test('a stop while a reload checks the accounts file is not lost, and starts n
     files: { 'config/accounts.yaml': `accounts:\n${accounts.join('')}` },
   })
   process.kill(gateway.child.pid!, 'SIGUSR2')
-  process.kill(gateway.child.pid!, 'SIGHUP')
   await until(() => gateway.child.exitCode !== null || gateway.logged('the configuration was reloaded').length > 0)
   t.equal(gateway.child.exitCode, 0)
   const refused = gateway.logged('not reloaded; the gateway continues with the previous configuration')
