@@ -27,6 +27,8 @@ export type Order =
       /** The files of the embedded store that the other workers have open; `null` for none. */
       storeFiles: string | null
     }
+  /** Listen: every worker that starts with it is ready. */
+  | { kind: 'listen' }
   | { kind: 'renew'; certificate: Certificate }
   | { kind: 'close'; handover: boolean; drain: Settings['drain'] }
   /** Report the worker's metrics. */
@@ -44,6 +46,8 @@ export type OrderOf<K extends Order['kind']> = Extract<Order, { kind: K }>
 export type Report =
   /** It is loaded and waits for orders. */
   | { kind: 'waiting' }
+  /** It can listen. */
+  | { kind: 'ready' }
   | { kind: 'serving'; urls: Urls }
   /** Why it cannot serve. */
   | { kind: 'failed'; fault: string }

@@ -131,18 +131,24 @@ export class Primary implements Running {
       // The scheme changes with `listen.tls`.
       this.urls = await generation.start(true)
     } catch (fault) {
+      this.#retire(generation, 'refused')
+      await generation.stopped()
       throw new ReloadError(`the new workers cannot start: ${faultText(fault)}`)
-    } finally {
-      this.#others.delete(generation)
     }
+    this.#others.delete(generation)
     const before = this.#generation
     this.#generation = generation
-    this.#others.add(before)
-    void before.close({ handover: true }).then(reason => {
-      this.#others.delete(before)
-      if (reason !== null) this.#log.warn({ reason }, 'workers of the previous configuration were stopped')
-    })
+    this.#retire(before, 'previous')
     return before
+  }
+
+  /** Lets the workers of a generation finish; those of another one accept what they refuse. */
+  #retire(generation: Generation, configuration: string): void {
+    this.#others.add(generation)
+    void generation.close({ handover: true }).then(reason => {
+      this.#others.delete(generation)
+      if (reason !== null) this.#log.warn({ reason }, `workers of the ${configuration} configuration were stopped`)
+    })
   }
 
   #follow({ listen }: Settings): void {

@@ -51,7 +51,10 @@ function obey(order: Order): void {
       void report({ kind: 'waiting' })
       break
     case 'serve':
-      void serve(order)
+      void prepare(order).catch(fail)
+      break
+    case 'listen':
+      void listen().catch(fail)
       break
     case 'renew':
       renewed = order.certificate
@@ -76,23 +79,25 @@ function obey(order: Order): void {
   }
 }
 
-async function serve(order: OrderOf<'serve'>): Promise<void> {
+async function prepare(order: OrderOf<'serve'>): Promise<void> {
   const { settings, workers, certificate, needsStore, isSuccessor } = order
   sharing.accept(order.changes)
-  try {
-    refuseOtherStore(settings, order.storeFiles)
-    keepPem(settings.pem)
-    gateway = await createGateway(settings, { workers, certificate, gatherMetrics, isSuccessor, sharing })
-    if (renewed !== null) gateway.renewCertificate(renewed)
-    const limit = storeLimit(settings.store, needsStore)
-    if (!(await gateway.reachStore(limit)) && needsStore)
-      throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)
-    void report({ kind: 'serving', urls: await gateway.listen() })
-    announceServing()
-  } catch (fault) {
-    void report({ kind: 'failed', fault: faultText(fault) })
-  }
+  refuseOtherStore(settings, order.storeFiles)
+  keepPem(settings.pem)
+  gateway = await createGateway(settings, { workers, certificate, gatherMetrics, isSuccessor, sharing })
+  if (renewed !== null) gateway.renewCertificate(renewed)
+  const limit = storeLimit(settings.store, needsStore)
+  if (!(await gateway.reachStore(limit)) && needsStore)
+    throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)
+  void report({ kind: 'ready' })
 }
+
+async function listen(): Promise<void> {
+  void report({ kind: 'serving', urls: await gateway!.listen() })
+  announceServing()
+}
+
+const fail = (fault: unknown): void => void report({ kind: 'failed', fault: faultText(fault) })
 
 async function close({ handover, drain }: OrderOf<'close'>): Promise<void> {
   isClosing = true

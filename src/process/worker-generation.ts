@@ -41,6 +41,8 @@ export class Generation {
   #storeFiles: string | null
   /** The URLs of the workers. Workers are restarted only if all workers of the generation had started. */
   #urls: Urls | null = null
+  /** Workers were ordered to listen, so they may have clients. */
+  #isListening = false
   /** No worker is started any more. */
   #isEnding = false
 
@@ -52,11 +54,12 @@ export class Generation {
 
   /**
    * Starts all workers and resolves when every one answers. If one does not in time, it stops all of them and rejects; so it
-   * does when the store of one does not answer, if they are to replace workers that serve.
+   * does when the store of one does not answer, if they are to replace workers that serve. Of these, workers that may have clients
+   * already are left to `close`.
    */
   async start(replaces: boolean): Promise<Urls> {
     const workers = Array.from({ length: this.#options.workers }, () => this.#fork(replaces))
-    const [urls] = await this.#answers(workers, startLimit(this.#options.settings.store, replaces))
+    const [urls] = await this.#answers(workers, replaces)
     // The answers were on their way when a stop began, which lets the workers finish. They are not kept up.
     if (this.#isEnding) throw new Error('the gateway is stopping')
     this.#urls = urls!
@@ -65,16 +68,26 @@ export class Generation {
     return this.#urls
   }
 
-  async #answers(workers: readonly WorkerProcess[], limit: number): Promise<Urls[]> {
+  async #answers(workers: readonly WorkerProcess[], replaces: boolean): Promise<Urls[]> {
+    const limit = startLimit(this.#options.settings.store, replaces)
     const answers = Promise.all(workers.map(worker => this.#accepted(worker)))
+    void this.#listenTogether(workers)
     try {
       return await within(limit, answers, () => {
         throw new Error(`the workers did not answer within ${limit / 1000} seconds`)
       })
     } catch (fault) {
-      await this.kill()
+      if (!replaces || !this.#isListening) await this.kill()
       throw fault
     }
+  }
+
+  /** Until every worker can listen none does: no client gets answers of a configuration that one of them cannot serve. */
+  async #listenTogether(workers: readonly WorkerProcess[]): Promise<void> {
+    await Promise.all(workers.map(({ ready }) => ready))
+    if (this.#isEnding) return
+    this.#isListening = true
+    for (const worker of workers) worker.tell({ kind: 'listen' })
   }
 
   /** The URLs of a worker when it listens at the gateway's ports. */
@@ -156,7 +169,10 @@ export class Generation {
     this.#workers.add(worker)
     metrics.follow(worker)
     changes.follow(worker)
-    void worker.ended.then(() => this.#workers.delete(worker))
+    void worker.ended.then(() => {
+      this.#workers.delete(worker)
+      worker.endOrphans()
+    })
     return worker
   }
 
@@ -181,7 +197,6 @@ export class Generation {
       },
     )
     void worker.ended.then(end => {
-      worker.endOrphans()
       if (this.#urls === null) return
       metrics.crashed()
       const steady = since !== null && clock.elapsed() - since >= STEADY
@@ -196,6 +211,7 @@ export class Generation {
     const timer = setTimeout(async () => {
       this.#restarts.delete(timer)
       const next = this.#fork()
+      void this.#listenTogether([next])
       if (await this.#keepUp(next, crashes)) this.#options.log.info({ worker: next.pid }, 'a new worker replaced it')
     }, wait)
     this.#restarts.add(timer)

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Certificate } from '../settings/tls.ts'
 import { HandedConnections } from '../workarounds/cluster-handed-connections.ts'
@@ -12,6 +13,8 @@ export interface End {
 
 /** A worker process, as seen by the primary. */
 export class WorkerProcess {
+  /** Resolves when it can listen. */
+  readonly ready: Promise<void>
   /** Its URLs; rejects if it cannot start or ends before it answers. */
   readonly answers: Promise<Urls>
   readonly ended: Promise<End>
@@ -19,6 +22,8 @@ export class WorkerProcess {
   readonly stopped: Promise<void>
   readonly #worker: Worker
   readonly #handed: HandedConnections
+  /** Its reports, by their kind. */
+  readonly #reports = new EventEmitter()
   /** A worker that has not answered yet has counted nothing, and may take its time to answer. */
   #hasAnswered = false
   #isClosing = false
@@ -31,6 +36,7 @@ export class WorkerProcess {
   constructor(order: () => OrderOf<'serve'>) {
     this.#worker = workerInWaiting()
     this.#handed = new HandedConnections(this.#worker)
+    this.#worker.on('message', (report: Report) => this.#reports.emit(report.kind, report))
     this.ended = new Promise(resolve => {
       this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
     })
@@ -38,6 +44,7 @@ export class WorkerProcess {
       this.#on('stopped', () => stopped())
       void this.ended.then(() => stopped())
     })
+    this.ready = new Promise(ready => this.#on('ready', () => ready()))
     let isOrdered = false
     const orderOnce = (): void => {
       if (!isOrdered) this.tell(order())
@@ -77,7 +84,7 @@ export class WorkerProcess {
   tell(order: Order): void {
     if (order.kind === 'close') {
       this.#isClosing = true
-      this.#handed.hasSuccessor = order.handover
+      this.#handed.hasSuccessor &&= order.handover
     }
     if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
   }
@@ -99,9 +106,7 @@ export class WorkerProcess {
 
   /** Receives the reports of a kind. */
   #on<K extends Report['kind']>(kind: K, receive: (report: ReportOf<K>) => void): void {
-    this.#worker.on('message', (report: Report) => {
-      if (report.kind === kind) receive(report as ReportOf<K>)
-    })
+    this.#reports.on(kind, receive)
   }
 
   /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
