@@ -3,7 +3,7 @@ import { ROOT } from '../support/root.ts'
 
 /* Where the sign-in leads by an address of unknown origin. */
 
-const { destinationOf, withFragment } = await import(`${ROOT}/src/console/sign-in/destination.js`)
+const { carried, destinationOf, withFragment } = await import(`${ROOT}/src/console/sign-in/destination.js`)
 
 const WHERE = { own: 'https://gate.example', origins: ['https://wiki.example'], home: '/console/' }
 const leads = (to: string | null): string => destinationOf(to, WHERE)
@@ -103,4 +103,16 @@ t.test('the fragment of the page goes on', async t => {
   t.equal(withFragment('/wiki/a?b', '#c'), '/wiki/a?b#c')
   t.equal(withFragment('/wiki/a#old', '#c'), '/wiki/a#c')
   t.equal(withFragment('/wiki/a#old', ''), '/wiki/a#old')
+})
+
+t.test('a long fragment costs neither the page nor the sign-in', async t => {
+  const [page, longest] = ['/wiki/a?b', `/${'('.repeat(2047)}`]
+  for (const to of [`${page}#${'a'.repeat(9000)}`, `${longest}#a`]) t.equal(leads(to), to)
+  t.equal(leads(`${longest}(#a`), '/console/')
+
+  t.equal(carried(`${page}#c`), `${page}#c`)
+  t.equal(carried(`${page}#${'a'.repeat(2100)}`), page)
+  t.equal(carried(`${page}#${'('.repeat(700)}`), page, 'a form encodes it')
+  t.equal(carried(`${longest}#a`), longest)
+  t.equal(carried(`/${'中'.repeat(700)}`), '', 'beyond what a form may have')
 })

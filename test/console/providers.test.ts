@@ -73,6 +73,64 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     t.same(visitor.strayed, [])
   })
 
+  t.test('a fragment of any length comes back with its page', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    for (const [number, fragment] of ['a'.repeat(2100), '(),:'.repeat(800), '(),:'.repeat(100)].entries()) {
+      await signIn(gateway, page, `/wiki/page?a=${number}#${fragment}`)
+      t.equal(pathOf(page), `/wiki/page?a=${number}#${fragment}`)
+      await page.context().clearCookies({ name: 'dualgate-b' })
+    }
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a long fragment comes back after a sign-in that has failed, and a reload', async t => {
+    const { page } = await visit(t)
+    const path = `/wiki/page#${'a'.repeat(3000)}`
+    openid.user = 'eve'
+    t.teardown(() => {
+      openid.user = 'ada'
+    })
+    await page.goto(url + path)
+    await page.click(BUTTON)
+    await page.locator('.fault', { hasText: 'group-required' }).waitFor()
+    await page.reload()
+    openid.user = 'ada'
+    await page.context().clearCookies()
+    await page.click(BUTTON)
+    await page.waitForURL(/\/wiki\/page/)
+    t.equal(pathOf(page), path)
+  })
+
+  t.test('a long fragment of a sign-in that was given up is not that of the next one', async t => {
+    const { page } = await visit(t)
+    let open = () => {}
+    openid.held = new Promise(resolve => {
+      open = resolve
+    })
+    await page.goto(`${url}/wiki/page#${'a'.repeat(3000)}`)
+    await Promise.all([page.waitForRequest(/\/interaction\//), page.click(BUTTON, { noWaitAfter: true })])
+    await page.goto(`${url}/wiki/page`)
+    open()
+    await page.click(BUTTON)
+    await page.waitForURL(/\/wiki\/page/)
+    t.equal(pathOf(page), '/wiki/page')
+  })
+
+  t.test('a browser that stores nothing loses a long fragment, and not the page', async t => {
+    const { page } = await visit(t, {})
+    await page.addInitScript(() => {
+      const get = () => {
+        throw new DOMException('no storage', 'SecurityError')
+      }
+      Object.defineProperty(window, 'sessionStorage', { get })
+    })
+    await page.goto(`${url}/wiki/page?a=1#${'(),:'.repeat(800)}`)
+    await page.click(BUTTON)
+    await page.waitForURL(/\/wiki\/page/)
+    t.equal(pathOf(page), '/wiki/page?a=1')
+  })
+
   t.test('two tabs that began before either has finished both arrive', async t => {
     const { page } = await visit(t)
     const second = await page.context().newPage()

@@ -63,6 +63,14 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
     t.notMatch(declined.text, 'told', 'the texts of the provider stay in the log')
   })
 
+  t.test('of a wanted address that is too long, the fragment is left out', async t => {
+    const arrival = async (to: string) => arrivalOf(await gateway.browser().signIn('bob', to))
+    t.same(await arrival(`/wiki/page#${'a'.repeat(5000)}`), { to: `/wiki/page#${'a'.repeat(5000)}`, arrived: '1' })
+    t.same(await arrival(`/wiki/page#${'a'.repeat(7000)}`), { to: '/wiki/page', arrived: '1' })
+    t.same(await arrival(`/wiki/page#${'('.repeat(2500)}`), { to: '/wiki/page', arrived: '1' })
+    t.same(await arrival(`/wiki/page?${'a'.repeat(7000)}`), { arrived: '1' })
+  })
+
   t.test('the cookie of the sign-in reaches no upstream', async t => {
     const browser = gateway.browser()
     await browser.signIn()

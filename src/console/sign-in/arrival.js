@@ -24,7 +24,7 @@ export function arrivalIn(parameters) {
 
 /**
  * The address without them: a reload, or a tab that the browser restores, would repeat what is over. The fragment is not that
- * of the wanted page, which stands in its address, but one that a provider has added.
+ * of the wanted page, but one that a provider has added.
  *
  * @param {URLSearchParams} parameters
  */

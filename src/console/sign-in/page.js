@@ -7,6 +7,7 @@ import { session } from '../session.js'
 import { arrivalIn, failedText, shownWord, withoutArrival } from './arrival.js'
 import { credentialsForm } from './credentials.js'
 import { destinationOf, withFragment } from './destination.js'
+import { takeFragment } from './kept-fragment.js'
 import { orByProvider, providersAlone } from './providers.js'
 import { createSignIn, resume } from './sign-in.js'
 
@@ -15,7 +16,7 @@ import { createSignIn, resume } from './sign-in.js'
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 const asked = new URLSearchParams(location.search)
 const arrival = arrivalIn(asked)
-if (arrival.kind !== 'none') history.replaceState(null, '', withoutArrival(asked))
+if (arrival.kind !== 'none') history.replaceState(null, '', withoutArrival(asked) + takeFragment(asked.get('to')))
 
 /**
  * @typedef {import('../api.js').Settings & { title: string, has_logo: boolean, signs_in: boolean, password: boolean,

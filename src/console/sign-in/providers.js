@@ -2,6 +2,8 @@ import { h } from '../elements/dom.js'
 import { t } from '../language/language.js'
 import { preferences } from '../preferences.js'
 import { reasonOf } from './credentials.js'
+import { carried } from './destination.js'
+import { keepFragment } from './kept-fragment.js'
 
 /* The sign-in by OpenID providers. Only its user begins it: a page that did so by itself could lead back to itself without end. */
 
@@ -17,9 +19,9 @@ const providerButtons = (providers, to) =>
   providers.map(({ name, label }) =>
     h(
       'form',
-      { method: 'post', action: `${name}/start`, class: 'provider' },
+      { method: 'post', action: `${name}/start`, class: 'provider', onsubmit: () => keepFragment(to) },
       h('button', { type: 'submit', 'data-key': `provider ${name}` }, labelIn(label)),
-      h('input', { type: 'hidden', name: 'to', value: to }),
+      h('input', { type: 'hidden', name: 'to', value: carried(to) }),
     ),
   )
 

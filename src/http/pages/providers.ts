@@ -34,8 +34,8 @@ interface Parts extends Omit<ProviderPagesOptions, 'providerLogins'> {
   cookie: FlowCookie
 }
 
-/** A path of the application and its fragment; what is longer would not be accepted anyway. */
-const MAX_TO = 4096
+/** An address of the application, encoded as it stands in the address of the sign-in page: that has its limit, too (`gate/path.ts`). */
+const MAX_TO = 6144
 const SIGN_IN: Text = ['Sign in', '登录']
 const NO_STORE = { 'cache-control': 'no-store' }
 
@@ -77,8 +77,7 @@ const start =
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseCrossOrigin(request, parts)
     const { login, cookie } = parts
-    const wanted = formOf(request).get('to') ?? ''
-    const to = wanted.length > MAX_TO ? '' : wanted
+    const to = wantedIn(formOf(request))
     try {
       const begun = await login.start(name, to, visitorOf(request, cookie))
       const kept = cookie.set(begun.cookie, FLOW_COOKIE_SECONDS)
@@ -90,6 +89,14 @@ const start =
       return showRefusal(fault, request, reply, wayBack(parts, to))
     }
   }
+
+/** Where the user wants to go: without the fragment of an address that is too long, and empty for one that is too long without it. */
+function wantedIn(form: URLSearchParams): string {
+  const to = form.get('to') ?? ''
+  return [to, to.replace(/#.*$/s, '')].find(one => encodedLength(one) <= MAX_TO) ?? ''
+}
+
+const encodedLength = (to: string): number => new URLSearchParams({ to }).toString().length - 'to='.length
 
 /** Every way leads to the sign-in page: it looks for the session that the browser has, and goes on with it or says what to do. */
 const callback =
