@@ -60,10 +60,11 @@ export function createPolicy({ type, store, clock, policy, ...options }: PolicyO
       if (last === undefined ? isYoung(claims, interval, clock.now()) : now - last < interval) return null
       if (renewed.size >= MAX_REMEMBERED) renewed.clear()
       renewed.set(token, now)
-      const expiresAt = expiryOf(claims.iat * 1000, record.extra)
-      if (expiresAt <= clock.now()) return null
-      // A failing store is reported to the requests that need it; this request was answered.
-      store.renew(type, record.user_id, token, expiresAt).catch(fault => {
+      const endOf = (extra: Extra): number => expiryOf(claims.iat * 1000, extra)
+      if (endOf(record.extra) <= clock.now()) return null
+      // By what is stored then: a requested renewal may come meanwhile. A failing store is reported to the requests that need it; this
+      // request was answered.
+      store.renew(type, record.user_id, token, endOf).catch(fault => {
         renewed.delete(token)
         if (!(fault instanceof Refusal)) throw fault
       })

@@ -71,6 +71,11 @@ export const afterEnding = (ended: number, fault: unknown): unknown =>
 /** Makes another `extra` of the stored one of a session. */
 export type ExtraOf = (stored: Extra) => Extra
 
+/** The end of a session: a timestamp, or what makes it of the stored `extra`. */
+export type EndOf = number | ((stored: Extra) => number)
+
+export const endIn = (end: EndOf, stored: Extra): number => (typeof end === 'number' ? end : end(stored))
+
 /**
  * A verb that ends tokens keeps its `note` for each token that it ended itself, so of several at once the one that ended the
  * token decides. The reason can be read when the verb is acknowledged. A Redis that is full may store no notes, but ends tokens.
@@ -96,7 +101,7 @@ export interface SessionStore {
   removeOthers(type: LoginType, userId: string, spared: string, note?: EndNote): Promise<number>
 
   /** Sets a new end for a live token and lets the set outlive it. `false` if it is not live: it is never created. */
-  renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
+  renew(type: LoginType, userId: string, token: string, end: EndOf): Promise<boolean>
 
   /**
    * Writes another `extra` into the record of a live token of a user, which keeps its end: `extraOf` makes it of the stored one.

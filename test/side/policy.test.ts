@@ -4,7 +4,10 @@ import { createTimestampFormat } from '../../src/base/timestamp.ts'
 import { keepSession } from '../../src/login/own-account/keep-session.ts'
 import type { Extra } from '../../src/session/record.ts'
 import { MAX_SECONDS } from '../../src/side/input.ts'
+import { createPolicy, type PolicyOptions } from '../../src/side/policy.ts'
 import type { Session } from '../../src/side/side.ts'
+import type { SessionStore } from '../../src/store/store.ts'
+import { createClockAhead } from '../support/clock.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 
@@ -275,6 +278,37 @@ withEveryStore(
     })
   },
   { config: { sessions: { auto_renew: '1ms' } } },
+)
+
+withEveryStore(
+  t,
+  async (t, fixture) => {
+    t.test('a renewal by use that has read the session before a requested one does not take its place', async t => {
+      const { consumer } = fixture.gateway.sides
+      const { sessions } = fixture.store
+      const token = await consumer.login(undefined, someone())
+      const read = { token, claims: { jti: '', iat: 1 }, record: await sessions.find('CONSUMER', token) } as Session
+      t.ok(await consumer.renewTimeout(asRequest(token), MAX_SECONDS))
+      const renewals: Promise<boolean>[] = []
+      const renew: SessionStore['renew'] = (...args) => {
+        const renewal = sessions.renew(...args)
+        renewals.push(renewal)
+        return renewal
+      }
+      const policy = createPolicy({
+        type: 'CONSUMER',
+        store: { renew } as SessionStore,
+        clock: createClockAhead(),
+        policy: { auto_renew: 1, idle_timeout: 'off', max_tokens_per_user: 0, per_device: false },
+        expireSeconds: 3600,
+      } as unknown as PolicyOptions)
+      policy.used(read)
+      t.same(await Promise.all(renewals), [true])
+      const end = await sessions.tokenExpiresAt('CONSUMER', token)
+      t.ok(end! - fixture.now() > (MAX_SECONDS - 60) * 1000)
+    })
+  },
+  { config: { sessions: { auto_renew: '1h' } } },
 )
 
 withEveryStore(

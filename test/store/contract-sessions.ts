@@ -1,3 +1,4 @@
+import type { Extra } from '../../src/session/record.ts'
 import type { StoreTest } from './contract.ts'
 import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 
@@ -167,6 +168,17 @@ async function renewLaw(test: StoreTest): Promise<void> {
     await fixture.fastForward(MINUTE + SLACK)
     t.equal(await isLive(fixture, 'BUSINESS', token), false)
     t.equal(await sessions.sessionExpiresAt('BUSINESS', '1'), null)
+  })
+
+  await test('a renewal can make its end of what is stored', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const token = await login(fixture, 'BUSINESS', '1', MINUTE)
+    await sessions.replaceRecord('BUSINESS', '1', token, () => ({ minutes: 10 }))
+    const endOf = ({ minutes }: Extra): number => fixture.clock.now() + Number(minutes) * MINUTE
+    t.equal(await sessions.renew('BUSINESS', '1', token, endOf), true)
+    ahead(t, fixture, await sessions.tokenExpiresAt('BUSINESS', token), 10 * MINUTE, 'token')
+    ahead(t, fixture, await sessions.sessionExpiresAt('BUSINESS', '1'), 10 * MINUTE, 'session')
+    t.equal(await sessions.renew('BUSINESS', '1', freshToken(), endOf), false)
   })
 
   await test('a renewal changes nothing but the end', async (t, fixture) => {

@@ -8,7 +8,9 @@ import {
   type Admission,
   afterEnding,
   type EndNote,
+  type EndOf,
   type ExtraOf,
+  endIn,
   LISTED_AT_MOST,
   type Overview,
   type SessionStore,
@@ -158,11 +160,11 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
+  async renew(type: LoginType, userId: string, token: string, end: EndOf): Promise<boolean> {
     return this.#file.write(() => {
       const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
-      this.#tokens.put(sideKey(type, token), live.text, expiresAt)
+      this.#tokens.put(sideKey(type, token), live.text, endIn(end, live.record.extra))
       this.#changes.noteSessions(type, [token])
       return true
     })

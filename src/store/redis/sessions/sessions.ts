@@ -8,7 +8,9 @@ import {
   type Admission,
   afterEnding,
   type EndNote,
+  type EndOf,
   type ExtraOf,
+  endIn,
   type Overview,
   type SessionStore,
   type StoredToken,
@@ -77,11 +79,8 @@ export class RedisSessions implements ReadableSessions {
 
   /** The record before the set, or both at once: a record that no kickout could end must not be found alone. */
   async #store(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<void> {
-    const [key, set, text] = [
-      this.#keys.token(type, token),
-      this.#keys.session(type, record.user_id),
-      writeRecord(record),
-    ]
+    const [key, set] = [this.#keys.token(type, token), this.#keys.session(type, record.user_id)]
+    const text = writeRecord(record)
     if (this.#redis.enter !== undefined) return this.#redis.enter(key, text, set, token, expiresAt)
     await this.#redis.create(key, text, expiresAt)
     await this.#redis.addMember(set, token, expiresAt)
@@ -171,13 +170,15 @@ export class RedisSessions implements ReadableSessions {
    * renewal has begun since ours did (the set's end would differ) or can still move the token's end on what it read before
    * (the token's end differs): one that dies half-way would leave a token that lives on outside its set.
    */
-  async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
+  async renew(type: LoginType, userId: string, token: string, end: EndOf): Promise<boolean> {
     const key = this.#keys.token(type, token)
-    const [record, end] = await Promise.all([this.find(type, token), this.#redis.endOf(key)])
-    if (record?.user_id !== userId || end === null) return false
+    // The end first: a renewal that comes after the record was read has then moved that end, and keeps it.
+    const [from, record] = await Promise.all([this.#redis.endOf(key), this.find(type, token)])
+    if (record?.user_id !== userId || from === null) return false
+    const expiresAt = endIn(end, record.extra)
     const set = this.#keys.session(type, userId)
     const setEnd = await this.#redis.extend(set, expiresAt)
-    const outcome = await this.#redis.moveEnd(key, end, expiresAt)
+    const outcome = await this.#redis.moveEnd(key, from, expiresAt)
     if (outcome === 'moved') this.#observer.renewed(type, userId, token, expiresAt)
     if (outcome === 'moved' && setEnd !== null && expiresAt < setEnd - SPARE) {
       await this.#redis.endWith(set, token, setEnd, expiresAt)

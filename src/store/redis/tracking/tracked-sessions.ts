@@ -3,7 +3,7 @@ import type { EndReason } from '../../../session/end-reason.ts'
 import type { SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Disable } from '../../remembered-values.ts'
-import type { Admission, EndNote, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { Admission, EndNote, EndOf, ExtraOf, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { RememberableReads } from '../rememberable.ts'
 import type { TrackedCache } from './tracked-cache.ts'
 
@@ -76,9 +76,9 @@ export class TrackedSessions implements SessionStore {
     }
   }
 
-  async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
+  async renew(type: LoginType, userId: string, token: string, end: EndOf): Promise<boolean> {
     try {
-      return await this.#sessions.renew(type, userId, token, expiresAt)
+      return await this.#sessions.renew(type, userId, token, end)
     } finally {
       this.#caches[type]?.sessions.evict(token)
     }
