@@ -95,5 +95,6 @@ export const endLimit = ({ requests, websockets }: Settings['drain']): number =>
 
 /** Why a gateway was stopped with work in progress. */
 export const REQUESTS_CUT_OFF = 'requests were still in progress when the time of `drain` was over'
+export const WORKER_CRASHED = 'a worker crashed before its work was done'
 export const hanging = (drain: Settings['drain']): string =>
   `its work was not done within ${endLimit(drain) / 1000} seconds`

@@ -3,7 +3,7 @@ import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { Certificate } from '../settings/tls.ts'
-import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, startLimit, type Urls } from './orders.ts'
+import { CUT_OFF, endLimit, hanging, REQUESTS_CUT_OFF, startLimit, type Urls, WORKER_CRASHED } from './orders.ts'
 import type { Ports } from './ports.ts'
 import { storeFilesOf } from './same-store.ts'
 import type { SharedChanges } from './shared-changes.ts'
@@ -128,7 +128,9 @@ export class Generation {
     for (const worker of this.#workers) worker.tell({ kind: 'close', handover, drain })
     const ends = await this.#ended()
     clearTimeout(timer)
-    return reason ?? (ends.some(({ code }) => code === CUT_OFF) ? REQUESTS_CUT_OFF : null)
+    if (reason !== null) return reason
+    if (ends.some(({ code }) => code === CUT_OFF)) return REQUESTS_CUT_OFF
+    return ends.some(({ crashedWhileClosing }) => crashedWhileClosing) ? WORKER_CRASHED : null
   }
 
   /** Resolves when none of its workers, which finish, accepts connections any more. */
@@ -155,7 +157,7 @@ export class Generation {
 
   /** A worker that takes the place of a crashed one serves without a store, too. */
   #fork(needsStore = false): WorkerProcess {
-    const { settings, workers, ports, metrics, changes } = this.#options
+    const { settings, workers, ports, metrics, changes, log } = this.#options
     const worker: WorkerProcess = new WorkerProcess(() => ({
       kind: 'serve',
       settings: ports.for(worker, settings),
@@ -169,9 +171,12 @@ export class Generation {
     this.#workers.add(worker)
     metrics.follow(worker)
     changes.follow(worker)
-    void worker.ended.then(() => {
+    void worker.ended.then(end => {
       this.#workers.delete(worker)
       worker.endOrphans()
+      if (!end.crashedWhileClosing) return
+      metrics.crashed()
+      log.error({ worker: worker.pid, end: nameOf(end) }, 'a worker crashed')
     })
     return worker
   }

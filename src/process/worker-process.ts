@@ -4,11 +4,13 @@ import type { Snapshot } from '../metrics/exposition.ts'
 import type { Certificate } from '../settings/tls.ts'
 import { HandedConnections } from '../workarounds/cluster-handed-connections.ts'
 import { workerInWaiting } from './first-worker.ts'
-import type { Order, OrderOf, Report, ReportOf, Urls } from './orders.ts'
+import { CUT_OFF, type Order, type OrderOf, type Report, type ReportOf, type Urls } from './orders.ts'
 
 export interface End {
   code: number | null
   signal: NodeJS.Signals | null
+  /** It did not end as a worker does that was ordered to close. Only of one that had answered; `false` if this process killed it. */
+  crashedWhileClosing: boolean
 }
 
 /** A worker process, as seen by the primary. */
@@ -27,6 +29,7 @@ export class WorkerProcess {
   /** A worker that has not answered yet has counted nothing, and may take its time to answer. */
   #hasAnswered = false
   #isClosing = false
+  #isKilled = false
   /** Who waits for a report of its metrics. Not by `ended`, which would keep each of them for as long as the worker lives. */
   readonly #counting = new Set<() => void>()
   /** Who waits for a report of a renewal, in the order of the renewals. */
@@ -38,7 +41,11 @@ export class WorkerProcess {
     this.#handed = new HandedConnections(this.#worker)
     this.#worker.on('message', (report: Report) => this.#reports.emit(report.kind, report))
     this.ended = new Promise(resolve => {
-      this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
+      this.#worker.process.once('exit', (code, signal) => {
+        const crashedWhileClosing =
+          this.#hasAnswered && this.#isClosing && !this.#isKilled && code !== 0 && code !== CUT_OFF
+        resolve({ code, signal, crashedWhileClosing })
+      })
     })
     this.stopped = new Promise(stopped => {
       this.#on('stopped', () => stopped())
@@ -140,6 +147,7 @@ export class WorkerProcess {
   }
 
   kill(): void {
+    this.#isKilled = true
     this.#worker.process.kill('SIGKILL')
   }
 

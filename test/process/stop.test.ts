@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
@@ -11,7 +12,7 @@ import { ownFileName } from '../../src/store/embedded/file/running-process.ts'
 import { call } from '../support/client.ts'
 import { CHANGING } from '../support/open-lock.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
-import { startSupervised } from '../support/supervised.ts'
+import { type Supervised, startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
@@ -76,6 +77,63 @@ t.test('a worker that hangs is stopped, and the reason is no other', async t => 
   process.kill(gateway.workers()[0]!, 'SIGSTOP')
   t.equal(await gateway.end('SIGTERM'), 1)
   t.match(gateway.output(), /^dualgate: stopped immediately: its work was not done within \d+\.\d+ seconds$/m)
+  t.same(gateway.logged('a worker crashed'), [])
+})
+
+/** Requests whose answers the backend holds; several, so that each worker has some. `answer` sends the answers. */
+async function askHeld(gateway: Supervised) {
+  const held: ServerResponse[] = []
+  gateway.backend.answer = (_request, response) => void held.push(response)
+  const asked = Array.from({ length: 8 }, () =>
+    call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).then(
+      ({ text }) => text,
+      (fault: NodeJS.ErrnoException) => fault.code!,
+    ),
+  )
+  await until(() => held.length === asked.length)
+  return {
+    asked,
+    async answer(): Promise<Set<string>> {
+      for (const response of held) response.end('answered')
+      return new Set(await Promise.all(asked))
+    },
+  }
+}
+
+t.test('a worker that dies while it finishes its requests is logged, and the exit code is 1', async t => {
+  const gateway = await startSupervised(t, { environment: { DRAIN__REQUESTS: '300s' } })
+  const { asked, answer } = await askHeld(gateway)
+  const [worker] = gateway.workers()
+  const ended = gateway.end('SIGTERM')
+  const accepts = () =>
+    call(gateway.url, { path: '/livez' }).then(
+      () => true,
+      () => false,
+    )
+  t.ok(await until(async () => !(await accepts())))
+  process.kill(worker!, 'SIGKILL')
+  t.equal(await Promise.race(asked), 'ECONNRESET')
+  t.same(await answer(), new Set(['ECONNRESET', 'answered']), 'the other worker finishes')
+  t.equal(await ended, 1)
+  t.match(gateway.logged('a worker crashed'), [{ worker, end: 'SIGKILL', again_in_ms: undefined }])
+  t.match(gateway.output(), /^dualgate: stopped immediately: a worker crashed before its work was done$/m)
+})
+
+t.test('a worker of the previous configuration that dies while it finishes its requests is logged', async t => {
+  const gateway = await startSupervised(t, { environment: { DRAIN__REQUESTS: '300s' } })
+  const { asked, answer } = await askHeld(gateway)
+  const [worker] = gateway.workers()
+  t.equal((await gateway.reload()).code, 0)
+  process.kill(worker!, 'SIGKILL')
+  t.equal(await Promise.race(asked), 'ECONNRESET')
+  t.same(await answer(), new Set(['ECONNRESET', 'answered']))
+  const stopped = () => gateway.logged('workers of the previous configuration were stopped')
+  t.ok(await until(() => stopped().length === 1))
+  t.match(stopped(), [{ reason: 'a worker crashed before its work was done' }])
+  t.match(gateway.logged('a worker crashed'), [{ worker, end: 'SIGKILL' }])
+  const { text } = await call(gateway.internal, { path: '/metrics' })
+  t.match(text, /^dualgate_worker_crashes_total 1$/m)
+  t.equal(await gateway.end('SIGTERM'), 0, 'the stop itself cuts off nothing')
 })
 
 for (const workers of ['1', '2']) {
@@ -172,6 +230,7 @@ t.test('workers that open their store when the gateway stops end at once, withou
   const workers = gateway.workers()
   t.equal(await gateway.end('SIGTERM'), 0)
   t.ok(await until(() => workers.every(isGone)))
+  t.same(gateway.logged('a worker crashed'), [])
   const [{ err }] = gateway.logged('not reloaded; the gateway continues with the previous configuration') as [any]
   t.match(err.message, 'a worker ended with SIGKILL before it answered', 'an exit could wait for the store for ever')
 })
