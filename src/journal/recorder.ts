@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
@@ -116,13 +117,24 @@ export class Recorder {
     this.#isClosed = true
     clearInterval(this.#interval)
     if (this.#timer !== null) clearTimeout(this.#timer)
-    // What was published while an earlier write was under way is stored by the second.
-    const stored = this.flush().then(() => this.flush())
+    const over = new AbortController()
+    const stored = this.#storeRest(over.signal)
     await within<unknown>(limit, Promise.all([stored, this.#trimming]), () => undefined)
+    over.abort()
     const lost = this.#unanswered.length + this.#waiting.splice(0).length
     if (lost === 0) return
     this.#counter.journaled('lost', lost)
     this.#options.log.error({ entries: lost }, 'entries of the journal are lost')
+  }
+
+  /** Stores what waits, in as many attempts as it takes. Rejects when `over` ends a pause between them. */
+  async #storeRest(over: AbortSignal): Promise<void> {
+    await this.flush()
+    // What was published while an earlier write was under way waits, too, although that did not fail.
+    while (this.#waiting.length > 0) {
+      if (this.#isFailing) await pause(RETRY, undefined, { signal: over })
+      await this.flush()
+    }
   }
 
   #schedule(delay: number): void {

@@ -6,6 +6,7 @@ import { Recorder } from '../../src/journal/recorder.ts'
 import { Meter } from '../../src/metrics/meter.ts'
 import type { JournalEntry, JournalStore } from '../../src/store/journal.ts'
 import { clockOf } from '../support/clock.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { countsOf } from './counts.ts'
 
 const LOGIN: SessionEvent = { event: 'login', type: 'BUSINESS', login_id: '1' }
@@ -105,14 +106,34 @@ t.test('of more than ten thousand entries that wait the oldest are lost, and cou
   await recorder.close(1000)
 })
 
-t.test('a recorder that is closed leaves no timer that keeps the process from ending', async t => {
-  const timers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
-  const before = timers()
-  const { recorder } = openRecorder()
+t.test('a recorder that is closed while the store fails stores its entries when the store answers again', async t => {
+  const { recorder, fixture, kept, counts } = openRecorder()
+  fixture.fails = true
   recorder.publish(LOGIN)
-  await recorder.close(60_000)
-  t.equal(timers(), before)
+  let isClosed = false
+  const closing = recorder.close(PATIENCE).then(() => {
+    isClosed = true
+  })
+  await until(() => fixture.calls === 3 || isClosed)
+  fixture.fails = false
+  await closing
+  t.equal(kept.length, 1)
+  t.same(await counts(), { written: 1, lost: 0, failures: 3 })
 })
+
+for (const fails of [false, true]) {
+  t.test(`a recorder that is closed leaves no timer, with a store that ${fails ? 'fails' : 'answers'}`, async t => {
+    const timers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+    const before = timers()
+    const { recorder, fixture, counts } = openRecorder()
+    fixture.fails = fails
+    recorder.publish(LOGIN)
+    // So that it ends: a store that fails is tried for as long as it may.
+    await recorder.close(fails ? 1 : PATIENCE)
+    t.equal(timers(), before, 'that keeps the process from ending')
+    t.equal((await counts()).lost, fails ? 1 : 0)
+  })
+}
 
 t.test('a store that never answers does not keep a recorder from closing, and what is lost is counted', async t => {
   const { recorder, fixture, counts, lines } = openRecorder()
