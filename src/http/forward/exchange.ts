@@ -4,7 +4,7 @@ import { Deadline } from '../../base/deadline.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import { Attempts, ClientLeft, refusalOf, SessionEnded } from '../../upstream/attempts.ts'
 import { earlyHints } from '../../upstream/headers/early-hints.ts'
-import { responseHead, responseTrailers } from '../../upstream/headers/response-headers.ts'
+import { beginsEventStream, responseHead, responseTrailers } from '../../upstream/headers/response-headers.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import { endsWithHead } from '../../upstream/wire/read-response-head.ts'
@@ -42,6 +42,8 @@ export class Exchange implements Receiver, Source {
   #link: Link | null = null
   /** Runs until the body is complete; restarted with every part of it. */
   #idle: Deadline | null = null
+  /** Whether the answer ends with its session. Event streams of a key always do; its downloads may be completed. */
+  #endsWithSession: boolean
   /** Stops the session watch, if the response ends with its session. */
   #unwatch: (() => void) | null = null
   /** The upstream has sent everything, and the rest of it is in the backlog. */
@@ -62,6 +64,7 @@ export class Exchange implements Receiver, Source {
     this.#watch = watch
     this.#isPersonal = isPersonal
     this.#answer = new Answer(reply.raw, memory)
+    this.#endsWithSession = upstream.endWithSession
     this.#attempts = new Attempts(upstream, target, outgoing, key)
   }
 
@@ -113,6 +116,7 @@ export class Exchange implements Receiver, Source {
       edits: this.#upstream.responseEdits,
       isPersonal: this.#isPersonal,
     })
+    if (this.#request.session?.key !== undefined) this.#endsWithSession ||= beginsEventStream(headers)
     if (head.dropped !== null) logDropped(this.#log, this.#request, this.#upstream, head)
     this.#reply.hijack()
     this.#answer.writeHead(status, head, httpVersionMinor)
@@ -126,7 +130,7 @@ export class Exchange implements Receiver, Source {
     if (this.#over || this.#awaitsBody) return
     this.#awaitsBody = true
     this.#idle = new Deadline(this.#upstream.idle, () => this.#onIdle())
-    if (this.#upstream.endWithSession) this.#endWithSession()
+    if (this.#endsWithSession) this.#endWithSession()
     this.#answer.flush(this)
   }
 

@@ -131,6 +131,16 @@ function requireChunked(coding: string | undefined): boolean {
   return true
 }
 
+const EVENT_STREAM = /^[ \t]*text\/event-stream[ \t]*(?:;|$)/i
+
+/** Whether an upstream's raw head is that of an event stream, which has no end of its own. */
+export function beginsEventStream(raw: readonly string[]): boolean {
+  for (let i = 0; i < raw.length; i += 2) {
+    if (judgePlain(raw[i]!).lower === 'content-type') return EVENT_STREAM.test(raw[i + 1]!)
+  }
+  return false
+}
+
 /** The values of `X-Dualgate-Session` in an upstream's raw head. */
 export const sessionsIn = (raw: readonly string[]): string[] =>
   raw.filter((_, i) => i % 2 === 1 && raw[i - 1]!.toLowerCase() === SESSION_HEADER)

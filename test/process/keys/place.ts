@@ -25,6 +25,8 @@ export const ECHO = '/api/v1/b/orders'
 export const GUARDED = '/api/v1/b/guarded'
 export const LIVE = '/api/v1/b/live'
 export const EVENTS = '/api/v1/b/events'
+/** Event streams of an upstream without `end_with_session`. */
+export const FEED = '/api/v1/b/feed'
 export const KEYS = '/api/v1/b/account/keys'
 
 /** Live keys of one user. */
@@ -152,6 +154,7 @@ async function startGateways(t: Test, store: StoreKind, live: SocketUpstream): P
   const upstreams = [
     { name: 'live', match: LIVE, target: live.url, websocket: {} },
     { name: 'events', match: EVENTS, target: events.url, end_with_session: 'on' },
+    { name: 'feed', match: FEED, target: events.url },
     { name: 'guarded', match: GUARDED, ...echo, permission: 'orders:read' },
     { name: 'passing', match: '/api/v1/b/passing', ...echo, pass_authorization: true },
     { name: 'echo', match: '/api', ...echo },

@@ -5,7 +5,19 @@ import { redisCommand } from '../../support/redis-server.ts'
 import { listen } from '../../support/streams.ts'
 import { type End, openEnd } from '../../support/websocket-sockets.ts'
 import { endsEverywhere, servedSoon } from './ends.ts'
-import { codeOf, connected, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
+import {
+  codeOf,
+  connected,
+  ECHO,
+  EVENTS,
+  FEED,
+  GUARDED,
+  KEYS,
+  type KeyPlace,
+  LIVE,
+  tokenFor,
+  WRONG_KEYS,
+} from './place.ts'
 import { comesSoon } from './soon.ts'
 
 /* What a key opens, and what it does not, at every worker of every gateway. */
@@ -195,7 +207,8 @@ function testLive(t: Test, place: KeyPlace): void {
         for (let i = 0; i < 4; i++) {
           ends.push(await openEnd(t, url, { path: LIVE, token: i % 4 < 2 ? made.key : token }))
           bystanders.push(await openEnd(t, url, { path: LIVE, token: kept.key }))
-          streams.push(await listen(t, url + EVENTS, made.key), await listen(t, url + EVENTS, token))
+          for (const path of [EVENTS, FEED])
+            streams.push(await listen(t, url + path, made.key), await listen(t, url + path, token))
         }
       await happen(place, id, made.id)
       const isOver = async () =>
