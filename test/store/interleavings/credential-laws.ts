@@ -15,7 +15,7 @@ const LATER = PENDING + 1
 
 /**
  * C1 what can be found is in the list of its owner, which outlives it; C2 no more than so many count, and one more for each
- * succession that died; C3 what was stored lives
+ * succession that died, and without a fault none that was succeeded; C3 what was stored lives
  * until it is ended or succeeded; C4 what was not stored does not; C5 a confirmed end is the end; C6 a credential is succeeded once;
  * C7 whatever died, all places can be used a little later, and all credentials can be ended; C8 a verb without an answer was
  * disturbed by a fault, or by the end of what it stored; C9 a succession that one fault has kept from its answer can be tried again,
@@ -83,10 +83,12 @@ function allLive(redis: ModelRedis): StoredCredential[] {
 function checkLists(redis: ModelRedis, scenes: readonly CredentialScene[]): void {
   const live = allLive(redis)
   const list = redis.entry(keys.credentials(OWNER.type, OWNER.user))
-  for (const { id, owner } of live) {
+  for (const { id, owner, state } of live) {
     expect(owner === OWNER.user, `C1: ${id} is of ${owner}`)
     const members = list?.value instanceof Map ? list.value : new Map<string, number>()
     expect(members.has(`+${id}`) || members.has(`-${id}`), `C1: ${id} can be found, and is in no list of ${owner}`)
+    const mayCount = state !== 'succeeded' || scenes.some(({ faults }) => faults > 0)
+    expect(mayCount || !members.has(`+${id}`), `C2: ${id} counts although it was succeeded`)
     const { endsAt } = redis.entry(keys.credential(OWNER.type, id))!
     expect(list!.endsAt >= endsAt, `C1: ${id} outlives the list of ${owner}`)
   }

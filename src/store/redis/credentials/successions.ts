@@ -55,7 +55,9 @@ export class Successions {
       undo: async () => {
         await this.#redis.revoke(this.#keys.credential(type, next.id))
         if (end !== undefined) await this.#unyield(type, id, next.id, end)
-        await this.#redis.giveBack(list, next.id, id)
+        const by = (await this.#records.get(type, id))?.by
+        // One that yields to another one by now gets nothing back. What stays in the list is dead, until its place is needed.
+        if (by === undefined || by === next.id) await this.#redis.giveBack(list, next.id, id)
         await this.#redis.removeEndings(this.#keys.credentialEnds(type), [next.id])
       },
     })
