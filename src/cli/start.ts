@@ -1,22 +1,22 @@
 import { once } from 'node:events'
-import { mkdirSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
-import { createLog, type Logger } from '../base/log/log.ts'
+import { createLog } from '../base/log/log.ts'
 import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
-import { endsWithTerminal } from '../process/hangup.ts'
 import { faultsOfNode } from '../process/outdated-node.ts'
 import type { PrimaryOptions } from '../process/primary.ts'
-import { type Accept, type Loaded, ReloadError, type Running } from '../process/running-gateway.ts'
+import type { Accept, Loaded, Running } from '../process/running-gateway.ts'
 import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
 import { AddressError } from '../process/try-addresses.ts'
-import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../settings/load.ts'
+import { type FilesRead, recordFiles } from '../settings/files-read.ts'
+import { BUILT_IN, type ConfigurationFile, type Fault, loadSettings } from '../settings/load.ts'
 import { labelOf } from '../settings/notation/yaml.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
+import { refuseUsedPipe, refuseWatching, reloaded, reloadOnChange, reloadOnSignal } from './reloading.ts'
 import {
   CommandError,
   isUnread,
@@ -41,12 +41,13 @@ and keeps everything in the folder data.
 SIGHUP reloads the configuration, as \`dualgate reload\` does. SIGTERM and SIGINT stop the gateway: requests under way are
 finished, as long as \`drain\` in the configuration allows; a second signal stops it at once.
 
-${CONFIG_HELP}`,
-  options: CONFIG_OPTION,
+${CONFIG_HELP}
+  --watch             reload whenever a file of the configuration has changed, .env and the named certificates and keys included`,
+  options: { ...CONFIG_OPTION, watch: { type: 'boolean' } },
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`start takes no arguments, but got ${written.words.join(' ')}`)
     const file = configOf(written)
-    return serve(() => file, terminal)
+    return serve(() => file, terminal, written.values.watch === true)
   },
 }
 
@@ -62,21 +63,31 @@ export function startHere(terminal: Terminal): Promise<number> {
 }
 
 /** `fileAfter` returns the file to read, by the one in use; `BUILT_IN` before a start. */
-async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile, terminal: Terminal): Promise<number> {
+async function serve(
+  fileAfter: (before: ConfigurationFile) => ConfigurationFile,
+  terminal: Terminal,
+  watches = false,
+): Promise<number> {
   const stopped = nextSignal()
   announceStarting()
   const warn = ({ place, message }: Fault): void =>
     sayMeanwhile(terminal.errors, `dualgate: warning: ${place} ${message}`)
   let inUse: ConfigurationFile = BUILT_IN
+  const read: FilesRead = new Map()
   const load = (report: typeof warn, accept: Accept = () => undefined): Loaded => {
     const file = fileAfter(inUse)
-    const settings = loadSettings(file, terminal.environment, terminal.cwd, ({ settings, warnings }) => {
-      warnings.forEach(report)
-      accept(settings)
-    })
+    const settings = recordFiles(read, () =>
+      loadSettings(file, terminal.environment, terminal.cwd, ({ settings, warnings }) => {
+        warnings.forEach(report)
+        accept(settings)
+      }),
+    )
+    // A renewed certificate is used without a reload.
+    const { tls } = settings.listen
+    if (tls !== undefined) for (const file of [tls.cert, tls.key]) read.delete(file)
     return { file, settings }
   }
-  const { file, settings } = load(warn)
+  const { file, settings } = load(warn, watches ? refuseWatching : undefined)
   faultsOfNode(process.versions).forEach(warn)
   inUse = file
   const log = createLog(settings.log.level)
@@ -105,7 +116,9 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
   void manager.ready(statusOf(running))
+  const watch = watches ? reloadOnChange(read, () => reload(running), terminal.cwd, log) : null
   await stopped
+  watch?.close()
   control.close()
   return close(running, manager, terminal)
 }
@@ -180,36 +193,6 @@ async function exitIfStopped(opening: Promise<Running>, stopped: Promise<void>):
     () => false,
   )
   if (await Promise.race([settled, stopped.then(() => true)])) process.exit(0)
-}
-
-/** Without a listener SIGHUP ends a process, so there is one from the beginning; it reloads as soon as the gateway runs. */
-function reloadOnSignal(opening: Promise<Running>, reload: (running: Running) => Promise<Outcome>): void {
-  const isFailed = (): void => undefined
-  process.on('SIGHUP', () => endsWithTerminal() || void opening.then(reload, isFailed))
-}
-
-/** A pipe, such as that of `--config <(command)`, has nothing left to read: by an empty text every setting would be its default. */
-function refuseUsedPipe(file: ConfigurationFile, cwd: string): void {
-  if (typeof file !== 'string' || statSync(resolve(cwd, file), { throwIfNoEntry: false })?.isFIFO() !== true) return
-  throw new ReloadError(
-    `${file} is a pipe, which can be read only once; restart the gateway with the new configuration`,
-  )
-}
-
-/** Reloads; logs the reason of a failure. */
-async function reloaded(running: Running, cwd: string, log: Logger): Promise<Outcome> {
-  try {
-    const { file, workers, notes, level } = await running.reload()
-    log.level = level
-    return { fault: null, file: typeof file === 'string' ? resolve(cwd, file) : null, workers, notes }
-  } catch (fault) {
-    const isFaulty = fault instanceof ConfigurationError
-    log.error(
-      isFaulty ? { faults: fault.faults } : { err: fault },
-      'not reloaded; the gateway continues with the previous configuration',
-    )
-    return { fault: isFaulty || fault instanceof ReloadError ? fault.message : 'an internal fault; the log has it' }
-  }
 }
 
 /**

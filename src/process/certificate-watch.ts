@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { fileState } from '../base/file-state.ts'
 import type { Logger } from '../base/log/log.ts'
 import { ConfigurationError } from '../settings/notation/fault.ts'
 import { type Certificate, type CertificateFiles, endOf, readCertificate, withNewTicketKeys } from '../settings/tls.ts'
+import { SettledState } from './settled-state.ts'
 
 /** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000
@@ -34,8 +35,7 @@ export function watchCertificate(
 ): CertificateWatch {
   let inUse = current
   let keyedAt = clock.elapsed()
-  let read: string | null = null
-  let seen: string | null = null
+  const state = new SettledState()
   const use = (certificate: Certificate): Promise<void> => {
     inUse = certificate
     keyedAt = clock.elapsed()
@@ -43,11 +43,7 @@ export function watchCertificate(
   }
   const look = (): void => {
     if (clock.elapsed() - keyedAt >= TICKET_KEY_LIFETIME) void use(withNewTicketKeys(inUse))
-    const found = versionOf(files)
-    const isSettled = found === seen
-    seen = found
-    if (found === read || !isSettled) return
-    read = found
+    if (!state.accept(`${fileState(files.cert)} ${fileState(files.key)}`)) return
     try {
       const certificate = readCertificate(files)
       if (certificate.cert === inUse.cert && certificate.key === inUse.key) return
@@ -60,19 +56,4 @@ export function watchCertificate(
   }
   const timer = setInterval(look, INTERVAL).unref()
   return { close: () => clearInterval(timer) }
-}
-
-/** A fingerprint that changes whenever one of the files is written or replaced. */
-function versionOf({ cert, key }: CertificateFiles): string {
-  return [cert, key].map(fingerprintOf).join(' ')
-}
-
-function fingerprintOf(file: string): string {
-  try {
-    const { ino, size, mtimeNs } = statSync(file, { bigint: true })
-    return `${ino} ${size} ${mtimeNs}`
-  } catch (fault) {
-    // Whatever stands in the way of a file is a state of it: a folder that was closed must not end the gateway.
-    return (fault as NodeJS.ErrnoException).code ?? 'unknown fault'
-  }
 }

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { run } from './command-line.ts'
 import type { StoreKind } from './gateway-fixture.ts'
 import type { NamedPipe } from './named-pipe.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
+import { type GatewayProcess, NPM_START, newcomerFolder, startGateway } from './process.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
 
@@ -34,6 +34,8 @@ export interface SupervisedOptions {
   environment?: Record<string, string>
   /** Further lines of gateway.yaml. */
   files?: Record<string, string>
+  /** Options of `dualgate start`. */
+  words?: string[]
   /** Its standard output. */
   pipe?: NamedPipe
 }
@@ -52,11 +54,7 @@ export async function startSupervised(t: Pick<Test, 'teardown'>, options: Superv
   // What was recorded of each request would fill the memory of a test under load.
   const forget = setInterval(() => backend.requests.splice(0), 200).unref()
   t.teardown(() => clearInterval(forget))
-  const writeUpstream = (answer: string): void =>
-    write(
-      'config/upstreams.yaml',
-      `upstreams:\n  - { name: backend, match: /api, rewrite: /${answer}, target: "${backend.url}" }\n`,
-    )
+  const writeUpstream = (answer: string): void => write('config/upstreams.yaml', upstreamsOf(backend, answer))
   writeUpstream('first')
   for (const [file, text] of Object.entries(options.files ?? {})) write(file, text)
   const environment: Record<string, string> = {
@@ -69,13 +67,17 @@ export async function startSupervised(t: Pick<Test, 'teardown'>, options: Superv
     ...(redis !== null && { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url }),
     ...options.environment,
   }
-  const gateway = await startGateway(folder, environment, undefined, options.pipe)
+  const gateway = await startGateway(folder, environment, [...NPM_START, ...(options.words ?? [])], options.pipe)
   t.teardown(() => gateway.end('SIGKILL'))
 
   const token = (await gateway.operate('consumer', 'login', { user_id: 'u1' })).data.token as string
 
   return { ...operated(gateway, environment), backend, token, write, writeUpstream }
 }
+
+/** A file of upstreams in which the backend answers every path with this text. */
+export const upstreamsOf = ({ url }: Recorder, answer: string): string =>
+  `upstreams:\n  - { name: backend, match: /api, rewrite: /${answer}, target: "${url}" }\n`
 
 /**
  * A further gateway on the Redis of another one, as on a second machine: the configuration, the secrets and the accounts file are

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { YAMLException } from 'js-yaml'
+import { noteReading } from '../files-read.ts'
 import { ConfigurationError } from './fault.ts'
 import { NOT_UTF8, utf8Text } from './utf8.ts'
 import { emptySection, isSection, Written } from './written.ts'
@@ -14,6 +15,7 @@ const ALIAS = 'an alias; a value that begins with * needs quotes, and each value
 export function readYamlFile(file: string, cwd: string): Written | null {
   const label = labelOf(file, cwd)
   const folder = dirname(file)
+  noteReading(file)
   try {
     return parseYamlFile(decode(readFileSync(file), label), label, folder)
   } catch (error) {
