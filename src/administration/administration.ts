@@ -9,10 +9,10 @@ import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { createDisabled } from './disabled.ts'
-import { createHandles, type Handles } from './handles.ts'
 import { createUsers } from './online-users.ts'
 import type { Locale } from './remaining-time.ts'
 import { createStatistics } from './statistics.ts'
+import { createTokenHandles, type TokenHandles } from './token-handles.ts'
 
 export interface AdministrationOptions {
   sides: Readonly<Record<LoginType, Side>>
@@ -28,7 +28,7 @@ export type Administration = ReturnType<typeof createAdministration>
 
 /** What administrators see and do ("Session administration"). Every operation names its side. */
 export function createAdministration(options: AdministrationOptions) {
-  const handles = createHandles(options.sessions, options.jwt)
+  const handles = createTokenHandles(options.sessions, options.jwt)
   return {
     ...createStatistics(options),
     ...createUsers({ ...options, handles }),
@@ -37,7 +37,7 @@ export function createAdministration(options: AdministrationOptions) {
   }
 }
 
-function createActions(sides: AdministrationOptions['sides'], handles: Handles) {
+function createActions(sides: AdministrationOptions['sides'], handles: TokenHandles) {
   return {
     exit: (type: LoginType, userId: string, origin: Origin): Promise<number> => sides[type].kickout(userId, origin),
 

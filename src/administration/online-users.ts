@@ -5,8 +5,8 @@ import type { Extra } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { OnlineUsers } from '../store/online.ts'
 import type { Overview, SessionStore, StoredToken } from '../store/store.ts'
-import type { Handles } from './handles.ts'
 import { type Locale, remainingText } from './remaining-time.ts'
+import type { TokenHandles } from './token-handles.ts'
 
 /** Tokens of one user that a list shows: as many as one has at most, unless `max_tokens_per_user` says otherwise. */
 export const SHOWN_TOKENS = 1000
@@ -55,7 +55,7 @@ export interface ShownOptions {
 export interface UsersOptions extends ShownOptions {
   sessions: SessionStore
   online: OnlineUsers
-  handles: Handles
+  handles: TokenHandles
 }
 
 /** The lists of "Session administration": online users, and the tokens of one user. */

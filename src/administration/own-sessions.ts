@@ -4,8 +4,8 @@ import type { LoginType } from '../session/sides.ts'
 import type { Session, Side } from '../side/side.ts'
 import type { SessionStore } from '../store/store.ts'
 import type { Jwt } from '../token/jwt.ts'
-import { createHandles } from './handles.ts'
 import { createShown, SHOWN_TOKENS, type ShownOptions, type UserToken } from './online-users.ts'
+import { createTokenHandles } from './token-handles.ts'
 
 /** A session as its user sees it. */
 export interface OwnSession extends UserToken {
@@ -23,7 +23,7 @@ export type OwnSessions = ReturnType<typeof createOwnSessions>
 
 /** What users see and do of their own sessions. Every operation is given the session of the request. */
 export function createOwnSessions({ sides, sessions, jwt, ...options }: OwnSessionsOptions) {
-  const handles = createHandles(sessions, jwt)
+  const handles = createTokenHandles(sessions, jwt)
   const show = createShown(options)
 
   return {

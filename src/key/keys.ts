@@ -8,8 +8,8 @@ import { eventNames } from '../side/event-names.ts'
 import type { Credential, CredentialStore, ListedCredential } from '../store/credentials.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { digestOfSecret, makeKey, partsOf } from '../token/key-form.ts'
+import { createOwnerLock, type OwnerLock } from './owner-lock.ts'
 import { isValidWith, type KeyMaker, type KeyRecord, readKey, recordOf, type StoredKey, writeKey } from './record.ts'
-import { createTurns, type InTurn } from './turns.ts'
 
 /** How many other changes of a password at the same time a key takes notice of. */
 const MAX_UNDER_WAY = 3
@@ -61,7 +61,7 @@ type Owner = Pick<Account, 'id' | 'username' | 'credentialVersion'> & Partial<Pi
 export function createKeys(options: KeysOptions) {
   const { type, credentials } = options
   const announce = createAnnounce(options)
-  const inTurn = createTurns(options)
+  const exclusively = createOwnerLock(options)
   const of = async (owner: string): Promise<ListedKey[]> => listed(await credentials.of(type, owner))
 
   async function ownKey(owner: string, id: string): Promise<ListedKey> {
@@ -73,7 +73,7 @@ export function createKeys(options: KeysOptions) {
   return {
     of,
     /** For who makes a key with what an account is now: it is no other one when the key is made. */
-    inTurn,
+    exclusively,
     async page(offset: number, limit: number): Promise<{ total: number; keys: ListedKey[] }> {
       const { total, credentials: found } = await credentials.page(type, offset, limit)
       return { total, keys: listed(found) }
@@ -85,7 +85,7 @@ export function createKeys(options: KeysOptions) {
       if (!(await credentials.remove(type, owner, id))) throw new Refusal('NO_SUCH_KEY')
       announce('key-revoked', key, origin)
     },
-    ...createEndings(options, announce, inTurn),
+    ...createEndings(options, announce, exclusively),
   }
 }
 
@@ -151,7 +151,7 @@ const accountIn = ({ username, credentialVersion }: Owner): Pick<KeyRecord, 'use
 type Named = Pick<StoredKey, 'id' | 'owner' | 'username'>
 
 /** What becomes of the keys of an account that changes. */
-function createEndings({ type, credentials }: KeysOptions, announce: Announce, inTurn: InTurn) {
+function createEndings({ type, credentials }: KeysOptions, announce: Announce, exclusively: OwnerLock) {
   /** Ends the keys of an owner that are not valid with a version of the account; all of them where there is no account. */
   async function endOthers(owner: string, version: string | null | undefined, origin: Origin = {}): Promise<void> {
     for (const key of listed(await credentials.of(type, owner))) {
@@ -199,7 +199,7 @@ function createEndings({ type, credentials }: KeysOptions, announce: Announce, i
       store: () => Promise<boolean>,
     ): Promise<boolean> {
       if (credentialVersion === undefined || next === undefined) return store()
-      return inTurn(id, async () => {
+      return exclusively(id, async () => {
         await renew(id, credentialVersion, next)
         return store()
       })

@@ -59,14 +59,14 @@ export function createOwnKeys({ type, keys, settings, prove, permissions }: OwnK
     list: ({ record }: Session): Promise<ListedKey[]> => keys.of(record.user_id),
     async add(session: Session, wanted: WantedKey & Proof, origin: Origin): Promise<MadeKey> {
       const key = readWanted(wanted, settings)
-      return keys.inTurn(session.record.user_id, async () => {
+      return keys.exclusively(session.record.user_id, async () => {
         const account = await prove(session, wanted, origin)
         refuseNotHeld(key, await permissions.rightsOf(account, type), permissions)
         return keys.add(account, key, { id: account.id, type }, origin)
       })
     },
     async rotate(session: Session, { id, ...proof }: { id: string } & Proof, origin: Origin): Promise<MadeKey> {
-      return keys.inTurn(session.record.user_id, async () => {
+      return keys.exclusively(session.record.user_id, async () => {
         const account = await prove(session, proof, origin)
         return keys.rotate(account, id, { id: account.id, type }, origin)
       })

@@ -14,9 +14,9 @@ import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/hash-key.ts'
 import { createEdits, type HeaderEdits } from './headers/header-edits.ts'
 import { HealthChecks } from './health-checks.ts'
+import { healthLog } from './health-log.ts'
 import { createIdentity, type Identity, namedHeaders } from './identity.ts'
 import { type LookUp, systemLookUp } from './look-ups.ts'
-import { reportTo } from './report.ts'
 import { TargetGroup } from './target-group.ts'
 import { HttpTarget } from './targets.ts'
 
@@ -169,7 +169,7 @@ function openGroup(
 ): TargetGroup {
   const { name, timeouts, connections, ejection, health } = settings
   const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
-  const report = reportTo(name, log)
+  const report = healthLog(name, log)
   const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
   return new TargetGroup({
     name,

@@ -7,7 +7,7 @@ import {
 } from '../../account/management.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { type ChangeOptions, createChange, type Request } from './change.ts'
-import type { Subject } from './laws.ts'
+import type { Subject } from './escalation.ts'
 import { type AccountPagesOptions, createAccountPages } from './pages.ts'
 import { createPasswordMaker, type PasswordMakerOptions, type RequestedPassword, serviceSince } from './password.ts'
 import { refuseOutdated } from './revision.ts'

@@ -3,7 +3,7 @@ import { type Permissions, rightsIn } from '../../account/permissions.ts'
 import type { Rights } from '../../account/source.ts'
 import type { SessionRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
-import type { Actor, Subject } from './laws.ts'
+import type { Actor, Subject } from './escalation.ts'
 
 /**
  * The rights that the user of a session has now. `accounts` are the locked ones of the side that is administered. A user

@@ -9,7 +9,7 @@ import { eventNames } from '../../side/event-names.ts'
 import type { Side } from '../../side/side.ts'
 import type { PresentRights } from './actor.ts'
 import { endChanged } from './end-sessions.ts'
-import { type Proposal, refuseEscalation, type Subject } from './laws.ts'
+import { type Proposal, refuseEscalation, type Subject } from './escalation.ts'
 
 /** The permission to change accounts. */
 export const EDIT_ACCOUNTS = 'sys:account:edit'

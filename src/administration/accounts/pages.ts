@@ -7,7 +7,7 @@ import type { Side } from '../../side/side.ts'
 import type { SessionStore } from '../../store/store.ts'
 import type { Page } from '../online-users.ts'
 import type { PresentRights } from './actor.ts'
-import type { Actor } from './laws.ts'
+import type { Actor } from './escalation.ts'
 import { revisionOf } from './revision.ts'
 
 /** An account as administrators see it: nothing of its password, nor of its second factor. */

@@ -1,6 +1,6 @@
 import { LOGIN_TYPES } from '../../session/sides.ts'
 import { isSection } from '../../settings/notation/written.ts'
-import type { Survey, SurveyedSide } from '../../store/redis/survey.ts'
+import type { Survey, SurveyedSide } from '../../store/redis/adoption-survey.ts'
 import { isSignedBy, parsed } from './records.ts'
 import type { Service } from './service.ts'
 

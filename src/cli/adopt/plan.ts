@@ -1,7 +1,7 @@
 import { createTimestampFormat } from '../../base/timestamp.ts'
 import { faultOfForm, weaknessOfSigningKey } from '../../settings/secrets.ts'
 import { isSm2PrivateKey } from '../../settings/sm2-key.ts'
-import type { Survey } from '../../store/redis/survey.ts'
+import type { Survey } from '../../store/redis/adoption-survey.ts'
 import type { Database } from './database.ts'
 import {
   algorithmOf,

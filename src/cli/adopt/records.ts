@@ -3,7 +3,7 @@ import { createTimestampFormat } from '../../base/timestamp.ts'
 import { readRecord, type SessionRecord } from '../../session/record.ts'
 import { LOGIN_TYPES } from '../../session/sides.ts'
 import { isSection } from '../../settings/notation/written.ts'
-import type { Survey, SurveyedSide } from '../../store/redis/survey.ts'
+import type { Survey, SurveyedSide } from '../../store/redis/adoption-survey.ts'
 
 /* What sampled tokens and their records tell. Nothing here returns a token. */
 

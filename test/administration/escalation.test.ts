@@ -1,6 +1,11 @@
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
-import { type Actor, type Proposal, refuseEscalation, type Subject } from '../../src/administration/accounts/laws.ts'
+import {
+  type Actor,
+  type Proposal,
+  refuseEscalation,
+  type Subject,
+} from '../../src/administration/accounts/escalation.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import { SUPER_ADMIN } from '../../src/session/record.ts'
 import { refusalOf as refusedBy } from '../support/login-fixture.ts'

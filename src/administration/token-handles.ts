@@ -3,10 +3,10 @@ import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 
-export type Handles = ReturnType<typeof createHandles>
+export type TokenHandles = ReturnType<typeof createTokenHandles>
 
 /** A handle names a token and is useless as a token: its `jti`. */
-export function createHandles(sessions: Pick<SessionStore, 'batches'>, jwt: Pick<Jwt, 'read'>) {
+export function createTokenHandles(sessions: Pick<SessionStore, 'batches'>, jwt: Pick<Jwt, 'read'>) {
   function of(text: string): string {
     const token = asToken(text)
     return (token === null ? null : jwt.read(token))?.jti ?? ''
