@@ -1,8 +1,8 @@
 import type { Settings } from '../settings/schema/settings.ts'
 import { bindBusiness, releaseBusiness } from '../side/current-gateway.ts'
-import type { Gateway, GatewayOptions } from './contract.ts'
 import { openSessions } from './core.ts'
 import { openForwarding } from './forwarding.ts'
+import type { Gateway, GatewayOptions } from './gateway-options.ts'
 import { openListeners } from './listeners.ts'
 import { prepare } from './setup.ts'
 

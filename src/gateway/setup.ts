@@ -5,7 +5,7 @@ import type { Meter } from '../metrics/meter.ts'
 import { createProcessMeter } from '../metrics/process.ts'
 import { PROFILES, type Profile } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import type { GatewayOptions } from './contract.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 
 /** The common arguments of all parts of a gateway. */
 export interface Setup {

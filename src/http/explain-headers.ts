@@ -5,8 +5,8 @@ import type { LoginType } from '../session/sides.ts'
 import type { HeaderEditSettings, UpstreamSettings } from '../settings/schema/upstreams.ts'
 import type { Token } from '../token/bearer.ts'
 import { createEdits } from '../upstream/headers/header-edits.ts'
+import { namedHeaders } from '../upstream/headers/identity.ts'
 import { createRequestHeaders } from '../upstream/headers/request-headers.ts'
-import { namedHeaders } from '../upstream/identity.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /* What an explanation says of the headers that an upstream would get. */

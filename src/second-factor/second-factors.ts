@@ -5,7 +5,7 @@ import { Refusal } from '../base/refusal.ts'
 import { textsOf } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { AttemptStore } from '../store/store.ts'
-import { type Accepted, createCodes, type Proof } from './codes.ts'
+import { type Accepted, createCodes, type Proof } from './code-verification.ts'
 import { hashesOf, newRecoveryCodes } from './recovery-codes.ts'
 import { createSeal, nameOf, newName, type OpenFactor } from './sealed.ts'
 

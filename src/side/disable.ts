@@ -3,8 +3,8 @@ import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { AttemptStore, Attempts, SessionStore } from '../store/store.ts'
-import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, MAX_SECONDS, NONE, remaining } from './input.ts'
+import type { Confirmed } from './replicated-events.ts'
 
 export interface DisableOptions {
   type: LoginType

@@ -6,9 +6,9 @@ import type { LoginType } from '../session/sides.ts'
 import { EndedSome, type EndNote, type SessionStore, type StoredToken } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
-import type { Confirmed } from './confirmed.ts'
 import { checkLoginId } from './input.ts'
 import type { LiveSessions, Session, WithHeaders } from './live.ts'
+import type { Confirmed } from './replicated-events.ts'
 
 export interface EndOptions {
   type: LoginType

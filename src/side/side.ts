@@ -7,12 +7,12 @@ import { createAges } from '../store/age.ts'
 import type { AttemptStore, EndNote, ExtraOf, SessionStore } from '../store/store.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { createBegin } from './begin-session.ts'
-import { createConfirmed, type IsReplicated } from './confirmed.ts'
 import { createDisable } from './disable.ts'
 import { createEnd } from './end-sessions.ts'
 import { createLiveSessions, type Session } from './live.ts'
 import { createPolicy, type SessionPolicy } from './policy.ts'
 import { createRequestQueries, createUserQueries } from './queries.ts'
+import { createConfirmed, type IsReplicated } from './replicated-events.ts'
 
 export type { Session, WithHeaders } from './live.ts'
 

@@ -8,8 +8,8 @@ import type { Ages } from '../store/age.ts'
 import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
-import type { Confirmed } from './confirmed.ts'
 import { Limit } from './oldest-tokens.ts'
+import type { Confirmed } from './replicated-events.ts'
 
 export interface TokenLimits {
   /** 0: as many as there are logins. */

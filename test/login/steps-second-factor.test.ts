@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import type { Step } from '../../src/login/sign-in/attempt.ts'
-import { createTicketCodes } from '../../src/login/sign-in/steps/codes.ts'
+import { createTicketCodes } from '../../src/login/sign-in/steps/ticket-codes.ts'
 import type { OpenTicket } from '../../src/login/sign-in/steps/tickets.ts'
 import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
 import {

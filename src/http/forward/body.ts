@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { KeptChunks } from '../../base/kept-chunks.ts'
 import { Refusal } from '../../base/refusal.ts'
-import { ClientLeft } from '../../upstream/attempts.ts'
+import { ClientLeft } from '../../upstream/target-attempts.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
 import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 

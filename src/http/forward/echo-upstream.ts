@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { ClientLeft } from '../../upstream/attempts.ts'
+import { ClientLeft } from '../../upstream/target-attempts.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 
 /** How much of a body is shown; all of it is counted. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
-import { createOutstandingCheck } from '../protection/outstanding.ts'
+import { createOutstandingCheck } from '../protection/outstanding-limit.ts'
 import { type Challenge, createChallenge, isChallenge, isProof } from './proof.ts'
 
 /** A captcha as clients expect it. */

@@ -4,7 +4,7 @@ import type { SignInRequest } from '../../provider/provider.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore, TicketStore } from '../../store/store.ts'
 import { digestOf } from '../identity/digest.ts'
-import { createOutstandingCheck } from '../protection/outstanding.ts'
+import { createOutstandingCheck } from '../protection/outstanding-limit.ts'
 
 /*
  * Sign-ins on their way to a provider and back. A browser has one cookie for all of them, so that its tabs do not disturb each other;

@@ -6,6 +6,7 @@ import type { Session } from '../../side/side.ts'
 import { withoutSessionCookies } from '../../token/cookie.ts'
 import type { OwnTokens } from '../../token/issued-here.ts'
 import type { HeaderEdits } from './header-edits.ts'
+import { addLogin } from './identity.ts'
 
 /** The parts of a client's request that determine the forwarded headers. */
 export interface IncomingRequest {
@@ -144,9 +145,7 @@ function addOurs(headers: string[], request: IncomingRequest, via: boolean): voi
   // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may omit it from its
   // answers, and this one does, because no reader needs it.
   if (via) headers.push('via', httpVersion === '1.1' ? '1.1 dualgate' : `${httpVersion} dualgate`)
-  if (session === null) return
-  headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
-  if (session.key !== undefined) headers.push('x-login-key', session.key.id)
+  if (session !== null) addLogin(headers, session)
 }
 
 const PORT = /:(\d{1,5})$/

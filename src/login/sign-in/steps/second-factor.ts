@@ -6,7 +6,7 @@ import type { Side } from '../../../side/side.ts'
 import type { Lockout } from '../../protection/lockout.ts'
 import type { Attempt, Progress } from '../attempt.ts'
 import { changedAccount } from './changed-account.ts'
-import type { TicketCodes } from './codes.ts'
+import type { TicketCodes } from './ticket-codes.ts'
 import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {

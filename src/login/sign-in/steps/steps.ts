@@ -12,10 +12,10 @@ import type { RateLimit } from '../../protection/login-rate-limit.ts'
 import type { Sm2 } from '../../sm2/sm2.ts'
 import type { Attempt, Progress, RunAttempt, Step } from '../attempt.ts'
 import type { Began, Begin } from '../begin.ts'
-import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
 import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
+import { createTicketCodes, type TicketCodes } from './ticket-codes.ts'
 import { createTickets, type OpenTicket, TICKET_LIFETIME, type Tickets, type TicketsOptions } from './tickets.ts'
 
 /** The next request of a login that needs more than the password. */

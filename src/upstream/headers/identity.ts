@@ -1,8 +1,14 @@
-import type { Clock } from '../base/clock.ts'
-import { sign } from '../base/hmac.ts'
-import { textsOf } from '../session/record.ts'
-import type { IdentityField, IdentitySettings } from '../settings/schema/upstreams.ts'
-import type { Session } from '../side/side.ts'
+import type { Clock } from '../../base/clock.ts'
+import { sign } from '../../base/hmac.ts'
+import { textsOf } from '../../session/record.ts'
+import type { IdentityField, IdentitySettings } from '../../settings/schema/upstreams.ts'
+import type { Session } from '../../side/side.ts'
+
+/** Adds the headers that every upstream gets with a session: its id and type, and the id of the key if that is what proved it. */
+export function addLogin(headers: string[], { record, key }: Session): void {
+  headers.push('x-login-id', record.user_id, 'x-login-type', record.type)
+  if (key !== undefined) headers.push('x-login-key', key.id)
+}
 
 /** The signed parts of an upstream request. */
 export interface Signed {
