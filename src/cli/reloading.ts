@@ -1,15 +1,17 @@
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Logger } from '../base/log/log.ts'
-import { type ConfigurationWatch, watchConfiguration } from '../process/configuration-watch.ts'
+import {
+  type ConfigurationWatch,
+  type ConfigurationWatchOptions,
+  watchConfiguration,
+} from '../process/configuration-watch.ts'
 import type { Outcome } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
 import { ReloadError, type Running } from '../process/running-gateway.ts'
-import type { FilesRead } from '../settings/files-read.ts'
+import { isPipe } from '../settings/files-read.ts'
 import { ConfigurationError, type ConfigurationFile } from '../settings/load.ts'
 import { labelOf } from '../settings/notation/yaml.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { CommandError } from './terminal.ts'
 
 /** Without a listener SIGHUP ends a process, so there is one from the beginning; it reloads as soon as the gateway runs. */
 export function reloadOnSignal(opening: Promise<Running>, reload: (running: Running) => Promise<Outcome>): void {
@@ -17,27 +19,31 @@ export function reloadOnSignal(opening: Promise<Running>, reload: (running: Runn
   process.on('SIGHUP', () => endsWithTerminal() || void opening.then(reload, isFailed))
 }
 
-export function refuseWatching({ workers }: Pick<Settings, 'workers'>): void {
+/** `Fault` is what a start or a reload throws. */
+export function refuseWatching({ workers }: Pick<Settings, 'workers'>, Fault: new (text: string) => Error): void {
   if (workers !== 1) return
-  throw new CommandError('--watch needs a gateway that can reload: set workers to 2 or more, or leave out --watch')
+  throw new Fault('--watch needs a gateway that can reload: set workers to 2 or more, or leave out --watch')
 }
 
-/** Reloads whenever a file differs from what was read; `read` holds the files of the last reading. */
+/** Reloads whenever the files of the configuration have changed, and tries a refused reload again. */
 export function reloadOnChange(
-  read: FilesRead,
-  reload: () => Promise<Outcome>,
+  { reload, ...watched }: Omit<ConfigurationWatchOptions, 'reload'> & { reload(): Promise<Outcome> },
   cwd: string,
   log: Logger,
 ): ConfigurationWatch {
-  return watchConfiguration(read, changed => {
-    log.info({ files: changed.map(file => labelOf(file, cwd)) }, 'the configuration has changed; it is reloaded')
-    return reload()
+  return watchConfiguration({
+    ...watched,
+    reload(changed) {
+      if (changed.length === 0) log.info('the refused reload is tried again')
+      else log.info({ files: changed.map(file => labelOf(file, cwd)) }, 'the configuration has changed; it is reloaded')
+      return reload()
+    },
   })
 }
 
 /** A pipe, such as that of `--config <(command)`, has nothing left to read: by an empty text every setting would be its default. */
 export function refuseUsedPipe(file: ConfigurationFile, cwd: string): void {
-  if (typeof file !== 'string' || statSync(resolve(cwd, file), { throwIfNoEntry: false })?.isFIFO() !== true) return
+  if (typeof file !== 'string' || !isPipe(resolve(cwd, file))) return
   throw new ReloadError(
     `${file} is a pipe, which can be read only once; restart the gateway with the new configuration`,
   )

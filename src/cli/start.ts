@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
@@ -8,14 +9,15 @@ import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { faultsOfNode } from '../process/outdated-node.ts'
 import type { PrimaryOptions } from '../process/primary.ts'
-import type { Accept, Loaded, Running } from '../process/running-gateway.ts'
+import { ReloadError, type Running } from '../process/running-gateway.ts'
 import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
 import { AddressError } from '../process/try-addresses.ts'
-import { type FilesRead, recordFiles } from '../settings/files-read.ts'
-import { BUILT_IN, type ConfigurationFile, type Fault, loadSettings } from '../settings/load.ts'
+import { isPipe } from '../settings/files-read.ts'
+import { BUILT_IN, type Fault } from '../settings/load.ts'
 import { labelOf } from '../settings/notation/yaml.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
+import { ConfigurationInUse, type FileAfter } from './configuration-in-use.ts'
 import { refuseUsedPipe, refuseWatching, reloaded, reloadOnChange, reloadOnSignal } from './reloading.ts'
 import {
   CommandError,
@@ -47,7 +49,10 @@ ${CONFIG_HELP}
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`start takes no arguments, but got ${written.words.join(' ')}`)
     const file = configOf(written)
-    return serve(() => file, terminal, written.values.watch === true)
+    const watches = written.values.watch === true
+    if (watches && isPipe(resolve(terminal.cwd, file)))
+      throw new CommandError(`--watch cannot follow ${file}, which is a pipe; name a file, or leave out --watch`)
+    return serve(() => file, terminal, watches)
   },
 }
 
@@ -62,51 +67,39 @@ export function startHere(terminal: Terminal): Promise<number> {
   )
 }
 
-/** `fileAfter` returns the file to read, by the one in use; `BUILT_IN` before a start. */
-async function serve(
-  fileAfter: (before: ConfigurationFile) => ConfigurationFile,
-  terminal: Terminal,
-  watches = false,
-): Promise<number> {
+async function serve(fileAfter: FileAfter, terminal: Terminal, watches = false): Promise<number> {
   const stopped = nextSignal()
   announceStarting()
   const warn = ({ place, message }: Fault): void =>
     sayMeanwhile(terminal.errors, `dualgate: warning: ${place} ${message}`)
-  let inUse: ConfigurationFile = BUILT_IN
-  const read: FilesRead = new Map()
-  const load = (report: typeof warn, accept: Accept = () => undefined): Loaded => {
-    const file = fileAfter(inUse)
-    const settings = recordFiles(read, () =>
-      loadSettings(file, terminal.environment, terminal.cwd, ({ settings, warnings }) => {
-        warnings.forEach(report)
-        accept(settings)
-      }),
-    )
-    // A renewed certificate is used without a reload.
-    const { tls } = settings.listen
-    if (tls !== undefined) for (const file of [tls.cert, tls.key]) read.delete(file)
-    return { file, settings }
-  }
-  const { file, settings } = load(warn, watches ? refuseWatching : undefined)
+  const configuration = new ConfigurationInUse(fileAfter, terminal)
+  const { file, settings } = configuration.load(warn, read => {
+    if (watches) refuseWatching(read, CommandError)
+  })
   faultsOfNode(process.versions).forEach(warn)
-  inUse = file
+  configuration.use(file)
   const log = createLog(settings.log.level)
   const warnAgain = (warning: Fault): void => {
     warn(warning)
     log.warn({ warning }, 'the configuration has a warning')
   }
   const opening = open(settings, accept => {
-    refuseUsedPipe(inUse, terminal.cwd)
-    return load(warnAgain, accept)
+    refuseUsedPipe(configuration.file, terminal.cwd)
+    return configuration.load(warnAgain, read => {
+      if (watches) refuseWatching(read, ReloadError)
+      accept(read)
+    })
   })
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
   const manager = serviceManagerOf(terminal.environment, warn)
+  let isFailed = false
   const reload = async (running: Running): Promise<Outcome> => {
     const outcome = await manager.reloading(
       () => reloaded(running, terminal.cwd, log),
       ({ fault }) => statusOf(running, fault === null ? '' : '; the last reload failed, and the log says why'),
     )
-    if (outcome.fault === null && outcome.file !== null) inUse = outcome.file
+    isFailed = outcome.fault !== null
+    if (outcome.fault === null && outcome.file !== null) configuration.use(outcome.file)
     return outcome
   }
   reloadOnSignal(opened, reload)
@@ -116,7 +109,9 @@ async function serve(
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
   void manager.ready(statusOf(running))
-  const watch = watches ? reloadOnChange(read, () => reload(running), terminal.cwd, log) : null
+  const isRefused = (): boolean => isFailed && configuration.isSound
+  const watched = { files: configuration.files, isRefused, reload: () => reload(running) }
+  const watch = watches ? reloadOnChange(watched, terminal.cwd, log) : null
   await stopped
   watch?.close()
   control.close()

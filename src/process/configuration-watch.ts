@@ -1,36 +1,69 @@
-import { fileState } from '../base/file-state.ts'
-import type { FilesRead } from '../settings/files-read.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { changedFiles, type FilesRead } from '../settings/files-read.ts'
 import { SettledState } from './settled-state.ts'
 
 /** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000
+/** The waits before a refused reload is tried again, in milliseconds: each is twice the one before. */
+export const RETRY = { first: 10_000, most: 300_000 }
+
+export interface ConfigurationWatchOptions {
+  /** What the last reading found, also a failed one: so a fault of the files is reported once. */
+  files: FilesRead
+  /** Whether the last reload was refused although the files have no fault, such as by a store that does not answer. */
+  isRefused(): boolean
+  /** Reloads because these files have changed; because of none, to try again what was refused. Does not reject. */
+  reload(changed: string[]): Promise<unknown>
+  clock?: Clock
+}
 
 /** Watches the files of a configuration. */
 export interface ConfigurationWatch {
   close(): void
 }
 
-/**
- * Calls `changed` with the files that differ from what was read: `files` holds the last reading, also a failed one, so a fault is
- * reported once. The files are polled, not watched, because mounted ones are replaced by swapping links above them. Two polls must
- * find the same state, so that all files of one change are complete. There is one call at a time.
- */
-export function watchConfiguration(
-  files: Readonly<FilesRead>,
-  changed: (files: string[]) => Promise<unknown>,
-): ConfigurationWatch {
-  const state = new SettledState()
-  let isBusy = false
-  const look = (): void => {
-    if (isBusy) return
-    const now = [...files.keys()].map(file => ({ file, state: fileState(file) }))
-    const differing = now.filter(({ file, state }) => state !== files.get(file))
-    if (!state.accept(JSON.stringify(differing)) || differing.length === 0) return
-    isBusy = true
-    void changed(differing.map(({ file }) => file)).finally(() => {
-      isBusy = false
-    })
-  }
-  const timer = setInterval(look, INTERVAL).unref()
+/** Reloads whenever files of the configuration have other contents than were read. */
+export function watchConfiguration(options: ConfigurationWatchOptions): ConfigurationWatch {
+  const look = createLook(options)
+  const timer = setInterval(() => void look(), INTERVAL).unref()
   return { close: () => clearInterval(timer) }
+}
+
+/**
+ * Checks the files once. They are polled, not watched, because mounted ones are replaced by swapping links above them. Two looks must
+ * find the same state, so that all files of one change are complete.
+ */
+export function createLook({
+  files,
+  isRefused,
+  reload,
+  clock = systemClock,
+}: ConfigurationWatchOptions): () => Promise<void> {
+  let state = new SettledState()
+  let isBusy = false
+  let wait = RETRY.first
+  let retryAt: number | null = null
+
+  function isRetryDue(): boolean {
+    if (!isRefused()) {
+      wait = RETRY.first
+      retryAt = null
+      return false
+    }
+    retryAt ??= clock.elapsed() + wait
+    if (clock.elapsed() < retryAt) return false
+    wait = Math.min(RETRY.most, wait * 2)
+    retryAt = null
+    return true
+  }
+
+  return async () => {
+    if (isBusy) return
+    const changed = changedFiles(files)
+    if (changed.length === 0) state = new SettledState()
+    if (changed.length > 0 ? !state.accept(JSON.stringify(changed)) : !isRetryDue()) return
+    isBusy = true
+    await reload(changed.map(({ file }) => file))
+    isBusy = false
+  }
 }

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { noteReading } from './files-read.ts'
+import { readSource } from './files-read.ts'
 import { ConfigurationError, type Fault } from './notation/fault.ts'
 
 /** Files of PEM blocks as they were read, by their paths. */
@@ -32,9 +31,8 @@ export function keepPem(files: PemFiles): void {
 /** Reads a file of PEM blocks, which `setting` names. Throws `ConfigurationError` when it cannot be read. */
 export function readPem(file: string, setting: string): string {
   if (Object.hasOwn(kept, file)) return kept[file]!
-  noteReading(file)
   try {
-    const text = readFileSync(file, 'utf8')
+    const text = readSource(file).toString('utf8')
     if (recorded !== null) recorded[file] = text
     return text
   } catch (error) {

@@ -1,6 +1,7 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { DAY } from '../base/clock.ts'
+import { recordIfFaulty } from './files-read.ts'
 import type { Fault } from './notation/fault.ts'
 import { readBoth, readPem, tryPem } from './pem.ts'
 import type { UpstreamTlsFiles } from './schema/targets.ts'
@@ -24,8 +25,8 @@ export interface Certificate {
 
 /** Reads a certificate with its key. Throws `ConfigurationError` when a file cannot be read or the two do not fit. */
 export function readCertificate({ cert, key }: CertificateFiles): Certificate {
-  const pair = readPair(cert, key, 'listen.tls')
-  return withNewTicketKeys(pair)
+  // A renewed one is loaded without a reload.
+  return withNewTicketKeys(recordIfFaulty(() => readPair(cert, key, 'listen.tls')))
 }
 
 /** The same certificate: tickets from before are not accepted any more, and their clients make a full handshake. */

@@ -1,4 +1,4 @@
-import { chmodSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { fileState } from '../../src/base/file-state.ts'
@@ -8,16 +8,20 @@ t.test('the state of a file changes with what a reader would find', async t => {
   const [file, other] = [join(folder, 'one'), join(folder, 'other')]
   const states = [fileState(file)]
   const next = (): void => void states.push(fileState(file))
-  writeFileSync(file, 'first')
+  const write = (path: string, text: string, seconds: number): void => {
+    writeFileSync(path, text)
+    utimesSync(path, seconds, seconds)
+  }
+  write(file, 'one', 1000)
   next()
-  writeFileSync(file, 'second')
+  write(file, 'longer', 1000)
   next()
-  const { atime, mtime } = statSync(file)
-  writeFileSync(other, 'second')
-  utimesSync(other, atime, mtime)
+  write(file, 'longer', 2000)
+  next()
+  write(other, 'longer', 2000)
   renameSync(other, file)
   next()
-  chmodSync(file, 0o600)
+  chmodSync(file, 0o640)
   next()
   rmSync(file)
   symlinkSync('one', file)

@@ -26,6 +26,7 @@ const FAULTS: [title: string, browser: string, fault: RegExp, rest?: string][] =
   ['an origin with a path', 'origins: ["https://a.example/x"]', /origins\[0\]: must be an origin/],
   ['a logo of another kind', 'logo: logo.gif', /logo: must be a file whose name ends with \.svg or \.png/],
   ['a logo that is missing', 'logo: logo.svg', /logo: is a file that does not exist/],
+  ['a logo below a file', 'logo: consumers.yaml/logo.svg', /logo: cannot be read \(ENOTDIR\)/],
   ['a page of consumers that is no URL', 'consumer_page: /login', /consumer_page: must be a URL/],
   [
     'a page of consumers beside a login of consumers',

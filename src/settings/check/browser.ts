@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
+import { readSource } from '../files-read.ts'
 import type { Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
@@ -21,8 +21,24 @@ export function checkBrowser(settings: DecodedSettings, report: Report, warn: Re
 function checkLogo(logo: string | undefined, report: Report): void {
   const path = ['browser', 'logo']
   if (logo === undefined) return
-  if (!LOGOS.includes(extname(logo).toLowerCase())) report(path, 'must be a file whose name ends with .svg or .png')
-  else if (!existsSync(logo)) report(path, 'is a file that does not exist; correct the name, or remove it')
+  if (!LOGOS.includes(extname(logo).toLowerCase())) {
+    report(path, 'must be a file whose name ends with .svg or .png')
+    return
+  }
+  const fault = faultOfReading(logo)
+  if (fault !== null) report(path, fault)
+}
+
+/** Why a file cannot be read, with the remedy; `null` for one that can be. */
+function faultOfReading(file: string): string | null {
+  try {
+    readSource(file)
+    return null
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException
+    if (code === 'ENOENT') return 'is a file that does not exist; correct the name, or remove it'
+    return `cannot be read (${code ?? 'unknown fault'}); check that it is a file this user may read`
+  }
 }
 
 /** A page of another origin needs both: it may send the cookie, and it may read the answer. */

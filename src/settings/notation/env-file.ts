@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readSource } from '../files-read.ts'
 import { utf8Text } from './utf8.ts'
 
 /**
@@ -6,7 +6,7 @@ import { utf8Text } from './utf8.ts'
  * it is no text in UTF-8; in UTF-16 each name would have zero bytes in it.
  */
 export function readEnvText(file: string): string | null {
-  const text = utf8Text(readFileSync(file))
+  const text = utf8Text(readSource(file))
   return text === null || text.includes('\0') ? null : text.replace(/^\uFEFF/, '')
 }
 

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { YAMLException } from 'js-yaml'
-import { noteReading } from '../files-read.ts'
+import { readSource } from '../files-read.ts'
 import { ConfigurationError } from './fault.ts'
 import { NOT_UTF8, utf8Text } from './utf8.ts'
 import { emptySection, isSection, Written } from './written.ts'
@@ -15,9 +14,8 @@ const ALIAS = 'an alias; a value that begins with * needs quotes, and each value
 export function readYamlFile(file: string, cwd: string): Written | null {
   const label = labelOf(file, cwd)
   const folder = dirname(file)
-  noteReading(file)
   try {
-    return parseYamlFile(decode(readFileSync(file), label), label, folder)
+    return parseYamlFile(decode(readSource(file), label), label, folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null

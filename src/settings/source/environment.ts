@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { noteReading } from '../files-read.ts'
 import { readEnvText, splitEnv, type Unassigned } from '../notation/env-file.ts'
 import { ConfigurationError, nearest, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
@@ -48,7 +47,6 @@ export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Vari
 
 /** `null` if there is no such file. */
 function readEnvFile(file: string): string | null {
-  noteReading(file)
   let text: string | null
   try {
     text = readEnvText(file)
