@@ -153,7 +153,9 @@ async function signOut() {
     await ended
   } catch (problem) {
     // A cookie that keeps the session is still there.
-    if (!(problem instanceof CallError && problem.code === 401)) return signOutAgain(problem, left)
+    // Of two cookies the gateway has ended no session.
+    const isEnded = problem instanceof CallError && problem.code === 401 && problem.data?.cookie === undefined
+    if (!isEnded) return signOutAgain(problem, left)
   }
   signIn('signed_out')
 }

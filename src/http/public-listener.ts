@@ -138,7 +138,7 @@ export async function servePublicListener(app: FastifyInstance, options: PublicL
     ownsCors: settings.cors !== 'off',
     webSockets,
     watch,
-    signIns: cookies && { sides, cookies },
+    signIns: cookies && { sides, cookies, origins: credentials.origins },
     log: app.log,
   })
 }

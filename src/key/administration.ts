@@ -8,6 +8,9 @@ import type { Session } from '../side/side.ts'
 import type { KeySettings, Keys, MadeKey } from './keys.ts'
 import { type Proof, type Prove, readWanted, refuseNotHeld, type WantedKey } from './own-keys.ts'
 
+/** The permission to make and end keys of others. */
+export const EDIT_KEYS = 'sys:key:edit'
+
 /** What administrators of the B side do with the keys of a side. */
 export type KeyAdministration = ReturnType<typeof createKeyAdministration>
 
@@ -20,7 +23,7 @@ export interface KeyAdministrationOptions {
   management: Pick<AccountManagement, 'list'> | null
   /** Of the B side: administrators prove themselves. */
   prove: Prove
-  permissions: Pick<Permissions, 'lacking' | 'rightsOf'>
+  permissions: Pick<Permissions, 'check' | 'lacking' | 'rightsOf'>
 }
 
 export interface KeyQuery {
@@ -47,11 +50,14 @@ export function createKeyAdministration({ keys, management, ...options }: KeyAdm
       (async (session: Session, wanted: WantedKey & Proof & { user_id: string }, origin: Origin): Promise<MadeKey> => {
         const key = readWanted(wanted, options.settings)
         const administrator = await options.prove(session, wanted, origin)
-        const account = await serviceAccount(wanted.user_id, management, options.accounts)
         const maker = { id: administrator.id, type: 'BUSINESS' } as const
-        const { lacking, rightsOf } = options.permissions
+        const { check, lacking, rightsOf } = options.permissions
+        // The rights that it has now: while the body arrived, they may have changed.
+        const rights = await rightsOf(administrator, maker.type)
+        check({ ...session.record, extra: { ...rights } }, { codes: [EDIT_KEYS], mode: 'all' })
+        const account = await serviceAccount(wanted.user_id, management, options.accounts)
         const held = await rightsOf(account, options.type)
-        if (lacking(await rightsOf(administrator, maker.type), held).length > 0) throw new Refusal('ACCOUNT_HOLDS_MORE')
+        if (lacking(rights, held).length > 0) throw new Refusal('ACCOUNT_HOLDS_MORE')
         refuseNotHeld(key, held, options.permissions)
         return keys.add(account, key, maker, origin)
       }),

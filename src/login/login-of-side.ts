@@ -62,6 +62,7 @@ function createCommon(options: OpenLoginOptions, type: LoginType, { helpers, sm2
   const { attempts, tickets } = store
   const side = sides[type]
   const sessions = createProviderSessions({ side, tickets, clock })
+  const providers = options.providersOf(type)
   return {
     type,
     side,
@@ -80,7 +81,7 @@ function createCommon(options: OpenLoginOptions, type: LoginType, { helpers, sm2
     draw: helpers.draw,
     captcha: settings.captcha,
     sessions,
-    beginning: { side, providerSessions: sessions, jwt, log },
+    beginning: { side, providerSessions: sessions, providers, jwt, log },
     factors: {
       type,
       settings: settings.second_factor,
@@ -90,7 +91,7 @@ function createCommon(options: OpenLoginOptions, type: LoginType, { helpers, sm2
       clock,
       log,
     },
-    providers: options.providersOf(type),
+    providers,
     url: options.url,
   }
 }

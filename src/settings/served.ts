@@ -121,8 +121,11 @@ export const claimingProvider = (
   settings: { login: Pick<Settings['login'], 'providers'> },
   type: LoginType,
   loginId: string,
-): ProviderSettings | undefined =>
-  providersOf(settings, type).find(one => one.account === 'claims' && loginId.startsWith(`${one.name}:`))
+): ProviderSettings | undefined => claimingAmong(providersOf(settings, type), loginId)
+
+/** The same of these providers of one side. */
+export const claimingAmong = (providers: readonly ProviderSettings[], loginId: string): ProviderSettings | undefined =>
+  providers.find(one => one.account === 'claims' && loginId.startsWith(`${one.name}:`))
 
 /** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
 export function servesAccounts(

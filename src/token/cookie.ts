@@ -44,6 +44,8 @@ export interface SessionCookies {
    * occurs. A browser sends one; two come from two places, and nothing says which is meant.
    */
   read(header: string | undefined, type: LoginType): { token: Token | null; count: number }
+  /** All of these tokens, each once. */
+  readAll(header: string | undefined, type: LoginType): Token[]
   /** The value of `Set-Cookie` that keeps a token for so many seconds. */
   set(type: LoginType, token: string, seconds: number): string
   /** The value of `Set-Cookie` that removes the cookie of a side. */
@@ -66,6 +68,7 @@ export function createSessionCookies({ sides, secure, keep, domain }: CookieSett
     sides,
     name: type => names[type],
     read: (header, type) => readCookie(header, names[type]),
+    readAll: (header, type) => tokensIn(header, names[type]),
     set: (type, token, seconds) =>
       `${names[type]}=${token}; ${keep === 'session' ? `Max-Age=${seconds}; ` : ''}${attributes}`,
     expire: type => `${names[type]}=; Max-Age=0; ${attributes}`,
@@ -96,6 +99,9 @@ function readCookie(header: string | undefined, name: string): { token: Token | 
   const values = valuesOf(header, name)
   return { token: asToken(values.at(-1) ?? ''), count: values.length }
 }
+
+const tokensIn = (header: string | undefined, name: string): Token[] =>
+  [...new Set(valuesOf(header, name))].map(asToken).filter(token => token !== null)
 
 /** The values of the cookies of one name, in their order. */
 function valuesOf(header: string | undefined, name: string): string[] {

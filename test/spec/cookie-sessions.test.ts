@@ -284,7 +284,7 @@ t.test('a backend that signs consumers in hands their session over, and the clie
   t.teardown(() => backend.close())
   const fixture = await openFixture(t, {
     config: {
-      browser: { consumer: 'on' },
+      browser: { consumer: 'on', origins: ['https://shop.example'] },
       gate: {
         pages: [
           { path: '/shop/*', needs: 'none' },
@@ -325,6 +325,19 @@ t.test('a backend that signs consumers in hands their session over, and the clie
   }
   t.equal((await fixture.get('/shop/login')).status, 502)
   backend.take = null
+
+  // A form of another page would give its visitor the session of whoever wrote that page.
+  const sent = async (headers: Record<string, string>) => {
+    const answer = await fixture.call({ method: 'POST', path: '/shop/login', headers, body: '{}' })
+    return [answer.status, setCookiesOf(answer).filter(cookie => cookie.startsWith(C)).length]
+  }
+  t.same(await sent({ 'sec-fetch-site': 'same-origin' }), [200, 1])
+  t.same(await sent({ origin: 'https://shop.example', 'sec-fetch-site': 'cross-site' }), [200, 1])
+  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, {}] as Record<
+    string,
+    string
+  >[])
+    t.same(await sent(headers), [403, 0])
 
   await consumer.kickout(user)
   const other = await business.login(undefined, user)

@@ -32,7 +32,9 @@ const stateOf = (started: Answer): string => new URL(String(started.headers.loca
 /** Where the link of a page leads. */
 const linkOf = ({ text }: Answer): string | undefined => /<a href="([^"]*)">/.exec(text)?.[1]
 
-onEveryStore('an account of claims', {}, async (t, gateway) => {
+const MALLORY = { id: 'staff:bob', username: 'mallory' }
+
+onEveryStore('an account of claims', { accounts: [MALLORY] }, async (t, gateway) => {
   const failureOf = async (...signIn: Parameters<ReturnType<ProviderGateway['browser']>['signIn']>) =>
     arrivalOf(await gateway.browser().signIn(...signIn)).failed
 
@@ -108,6 +110,12 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
       body: JSON.stringify({ id: '1', nickname: 'Chief' }),
     })
     t.match(edited.json(), { code: 200 })
+  })
+
+  t.test('no account of the side signs in under the login id of a user of the provider', async t => {
+    const answer = await gateway.post('/api/v1/public/b/login', await gateway.credentials(MALLORY.username))
+    t.match(answer.json(), { code: 503, data: null })
+    t.ok(gateway.log.some(line => line.includes('the login id staff:bob would be a user of the provider staff')))
   })
 
   t.test('a disabled user is not signed in', async t => {

@@ -193,6 +193,18 @@ withEveryStore(
         )
       },
     )
+
+    t.test('a sign-out ends the session also where another host has added a cookie', async t => {
+      for (const added of [`${B}=x; ${B}=%`, `${B}=%; ${B}=x`, `${B}=%; ${B}=%`]) {
+        const token = await business.login(undefined, someone())
+        const other = await business.login(undefined, someone())
+        const values = [token, other]
+        const cookie = added.replaceAll('%', () => values.shift()!)
+        t.equal(shape(await get('/sign-out/b', { ...SAME, cookie }, 'POST')), '303 /sign-in/b/?signed-out=1')
+        t.equal((await get('/wiki/a', { cookie: `${B}=${token}` })).status, 401)
+        t.equal((await get('/wiki/a', { cookie: `${B}=${other}` })).status, values.length === 0 ? 401 : 200)
+      }
+    })
   },
   OPTIONS,
 )

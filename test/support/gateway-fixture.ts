@@ -32,6 +32,8 @@ export interface FixtureOptions {
   /** Merged over the configuration file, section by section. */
   config?: Record<string, any>
   environment?: Record<string, string>
+  /** Accounts beside that of `ADMIN`, with its fields where they name no others. */
+  accounts?: Record<string, unknown>[]
   /** Entries beside the recording upstream, which has `/api`. */
   upstreams?: Record<string, any>[]
 }
@@ -126,7 +128,10 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     status: 'ACTIVE',
     roles: ['SUPER_ADMIN'],
   }
-  writeFileSync(join(folder, 'accounts.yaml'), stringify({ accounts: [account] }))
+  writeFileSync(
+    join(folder, 'accounts.yaml'),
+    stringify({ accounts: [account, ...(options.accounts ?? []).map(one => ({ ...account, roles: [], ...one }))] }),
+  )
   const settings = await settingsOr(
     () => loadSettings(file, environment, folder),
     async () => {

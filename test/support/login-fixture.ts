@@ -164,7 +164,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     const publish = (event: SessionEvent): void => void events.push(event)
     const run = createRunAttempt(log, publish)
     const providerSessions = createProviderSessions({ side, tickets: store.tickets, clock })
-    const begin = createBegin({ side, accounts: verified, providerSessions, jwt, log })
+    const begin = createBegin({ side, accounts: verified, providerSessions, providers: [], jwt, log })
     const parts = {
       publish,
       run,

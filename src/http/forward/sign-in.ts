@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
+import { isCrossOrigin, isWrite } from '../../gate/cross-origin.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
 import { sessionsIn } from '../../upstream/headers/response-headers.ts'
@@ -10,12 +11,14 @@ import { Exchange, type ExchangeOptions } from './exchange.ts'
 export interface SignInsOptions {
   sides: Sides
   cookies: SessionCookies
+  /** Of other pages that may sign their visitors in. */
+  origins: ReadonlySet<string>
 }
 
 /**
  * An exchange with an upstream that signs users in itself: a token in `X-Dualgate-Session` becomes the session cookie of the
  * client. Until the session is found nothing goes on to the client: an answer without the cookie would look signed in. A store
- * that fails is 503.
+ * that fails is 503. A page of another origin is refused: its visitor would get the session of whoever wrote that page.
  */
 export class SigningExchange extends Exchange {
   readonly #options: ExchangeOptions
@@ -45,7 +48,7 @@ export class SigningExchange extends Exchange {
       .catch(fault => this.#giveUp(fault))
   }
 
-  /** A refusal is ours: the store does not answer. Any other fault is one of the answer, as if it had met it at once. */
+  /** A refusal is ours. Any other fault is one of the answer, as if it had met it at once. */
   #giveUp(fault: Error): void {
     this.#held = null
     if (this.isOver) return
@@ -54,13 +57,15 @@ export class SigningExchange extends Exchange {
     else this.link!.abort(this, fault)
   }
 
-  /** The cookie of a live session of the side. Any other token is logged, and has none. */
+  /** The cookie of a live session of the side. Any other token is logged, and has none. Refuses with `CROSS_ORIGIN`. */
   async #cookieOf(text: string): Promise<string | null> {
     const { request, upstream, log } = this.#options
-    const { sides, cookies } = this.#signIns
+    const { sides, cookies, origins } = this.#signIns
     const type = upstream.signsIn!
     const token = asToken(text)
     const session = token === null || !cookies.sides.has(type) ? null : await sides[type].inspect(token)
+    const mayBeUnwanted = isWrite(request.method, false) && isCrossOrigin(request.raw.headers, request, origins)
+    if (session !== null && mayBeUnwanted) throw new Refusal('CROSS_ORIGIN')
     if (session !== null) return cookies.set(type, session.token, sides[type].lifetimeOf(session.record.extra))
     warn(log, request.id, upstream.name)
     return null

@@ -86,7 +86,8 @@ const tellSession =
   }
 
 /**
- * Ends the session of the cookie, if it is live, and removes the cookie. A page of another origin is refused: it would sign its
+ * Ends the session of the cookie, if it is live, and removes the cookie. Of several cookies of its name, which another host of
+ * `browser.domain` can add, each session ends. A page of another origin is refused: it would sign its
  * visitor out. A store that fails is an error, which its user reads, and the cookie stays: the session may live on.
  */
 const signOut =
@@ -96,7 +97,7 @@ const signOut =
     if (isCrossOrigin(request.raw.headers, request, credentials.origins)) throw new Refusal('CROSS_ORIGIN')
     const { page, signOut } = signInPaths(type)
     try {
-      const provider = await endSession(type, request, options)
+      const provider = await endSessions(type, request, options)
       return reply
         .code(303)
         .headers({
@@ -111,16 +112,20 @@ const signOut =
     }
   }
 
-/** Answers where the sign-out goes on to; `null` for a session of no provider, and without a live one. */
-async function endSession(
+/** Answers where the sign-out goes on to; `null` for sessions of no provider, and without a live one. */
+async function endSessions(
   type: LoginType,
   request: FastifyRequest,
   { sides, credentials, providerLogins }: SignInOptions,
 ): Promise<string | null> {
-  const session = await sessionOfCookie(type, request, sides, credentials)
-  if (session === null) return null
-  await sides[type].logoutSession(session, originOf(request, session))
-  return signOutAt(providerLogins[type], session)
+  let goesOnTo: string | null = null
+  for (const token of credentials.cookies!.readAll(request.raw.headers.cookie, type)) {
+    const session = await sides[type].inspect(token)
+    if (session === null) continue
+    await sides[type].logoutSession(session, originOf(request, session))
+    goesOnTo ??= await signOutAt(providerLogins[type], session)
+  }
+  return goesOnTo
 }
 
 /** The live session of the cookie, not renewed and whether its user is disabled or not; `null` for none. */

@@ -1,10 +1,12 @@
 import type { Account, AccountSource } from '../../account/source.ts'
 import { ACCOUNT_VERSION, VERSION_KEYS } from '../../account/version.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { Refusal } from '../../base/refusal.ts'
+import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { PROVIDER } from '../../session/provider.ts'
 import { type Extra, faultOfExtra } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
+import type { ProviderSettings } from '../../settings/schema/providers.ts'
+import { claimingAmong } from '../../settings/served.ts'
 import { withLifetime } from '../../side/lifetime.ts'
 import type { Side } from '../../side/side.ts'
 import { asToken } from '../../token/bearer.ts'
@@ -33,11 +35,13 @@ export interface BeginOptions {
   side: Pick<Side, 'type' | 'login' | 'lifetimeOf' | 'kickoutWhere' | 'kickoutToken'>
   accounts: Pick<AccountSource, 'changes' | 'updates' | 'find' | 'findById'>
   providerSessions: Pick<ProviderSessions, 'link' | 'hasEnded' | 'keepIdToken'>
+  /** Of the side. */
+  providers: readonly ProviderSettings[]
   jwt: Pick<Jwt, 'read'>
   log: Logger
 }
 
-export function createBegin({ side, accounts, providerSessions, jwt, log }: BeginOptions): Begin {
+export function createBegin({ side, accounts, providerSessions, providers, jwt, log }: BeginOptions): Begin {
   /** Ends a session that a logout at its provider has overtaken. */
   async function follow(proven: Proven, token: string, account: Account, attempt: Attempt): Promise<void> {
     if (await providerSessions.hasEnded(proven)) {
@@ -52,6 +56,7 @@ export function createBegin({ side, accounts, providerSessions, jwt, log }: Begi
 
   return async (progress, attempt) => {
     const { account, proven } = progress
+    if (proven?.isClaimed !== true) refuseClaimed(account, providers)
     const lifetime = side.lifetimeOf(withLifetime({}, { latestEnd: proven?.latestEnd }))
     // The steps have taken longer than the provider's word counts for.
     if (lifetime === 0) throw new Refusal('TICKET_INVALID')
@@ -71,6 +76,14 @@ export function createBegin({ side, accounts, providerSessions, jwt, log }: Begi
     if (proven !== undefined) await follow(proven, token, account, attempt)
     return { token, expires_in: lifetime }
   }
+}
+
+/** A user who could choose such an id would be a user of the provider to everyone else. */
+function refuseClaimed({ id }: Account, providers: readonly ProviderSettings[]): void {
+  const provider = claimingAmong(providers, id)
+  if (provider === undefined) return
+  const text = `the accounts: the login id ${id} would be a user of the provider ${provider.name}; give the account another`
+  throw new Unavailable(text)
 }
 
 /** Logs which columns of an account are not in its sessions. */

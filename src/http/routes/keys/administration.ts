@@ -1,4 +1,5 @@
 import type { TimestampFormat } from '../../../base/timestamp.ts'
+import { EDIT_KEYS } from '../../../key/administration.ts'
 import { originOf } from '../../server/origin.ts'
 import { NOTHING, PageOf, SAMPLE_USER, USER_ID } from '../common-fields.ts'
 import type { Contract } from '../contract.ts'
@@ -9,7 +10,6 @@ import type { KeysOfSides } from './own.ts'
 
 /** The permissions of the administration of keys. Administrators of the B side hold them, for both sides. */
 export const SEE_KEYS = 'sys:key:page'
-export const EDIT_KEYS = 'sys:key:edit'
 export const KEY_PERMISSIONS = [SEE_KEYS, EDIT_KEYS] as const
 
 const OWNER = { ...USER_ID, description: 'Login id of the owner.' } as const
