@@ -37,11 +37,12 @@ export function createGrant({ type, jwt, credentials, sessions, clock }: GrantOp
     const credential = await credentials.find(type, clientId)
     const stored = credential === null ? null : readKey(credential)
     if (stored === null) return null
-    const expiresAt = Math.min(stored.expiresAt, clock.now() + ACCESS_TOKEN_LIFETIME)
+    const now = clock.now()
+    const expiresAt = Math.min(stored.expiresAt, now + ACCESS_TOKEN_LIFETIME)
     return {
       access_token: jwt.issueNamed(accessTokenId(stored, expiresAt)),
       token_type: 'Bearer',
-      expires_in: secondsUntil(expiresAt, clock.now()),
+      expires_in: secondsUntil(expiresAt, now),
     }
   }
 }

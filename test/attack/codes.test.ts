@@ -1,5 +1,5 @@
 import t from 'tap'
-import { codeAt } from '../second-factor/factor-fixture.ts'
+import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 
 /*
@@ -88,11 +88,12 @@ for (const [index, codeOf] of CODES.entries()) {
 
 t.test('fields beside those that are described change nothing', async t => {
   const { right } = await know()
+  const wrong = wrongCode(secret, fixture.now())
   const more = { account_id: '2', user_id: '2', secret, sealed: 'x', type: 'CONSUMER', recovery_codes: [recoveryCode] }
-  t.match(await post('remove', { ...more, current_password, code: '000000' }), { success: false })
-  const body = `{"current_password":"${current_password}","code":"000000","__proto__":{"code":"${right}"},"code ":"${right}"}`
+  t.match(await post('remove', { ...more, current_password, code: wrong }), { success: false })
+  const body = `{"current_password":"${current_password}","code":"${wrong}","__proto__":{"code":"${right}"},"code ":"${right}"}`
   t.match((await fixture.post(`${BASE}/remove`, body, token)).json(), { success: false })
-  const twice = `{"current_password":"${current_password}","code":"${right}","code":"000000"}`
+  const twice = `{"current_password":"${current_password}","code":"${right}","code":"${wrong}"}`
   t.match((await fixture.post(`${BASE}/remove`, twice, token)).json(), { success: false })
 })
 

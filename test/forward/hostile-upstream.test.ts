@@ -12,8 +12,8 @@ const C = '/api/v1/c/things'
 const OK = 'HTTP/1.1 200 OK\r\n'
 const GOOD = `${OK}Content-Length: 4\r\n\r\ngood`
 
-/** How long an upstream is waited for that says no more, in milliseconds. */
-const SOON = 2000
+/** How long an upstream is waited for that says no more, in milliseconds: longer than a busy machine keeps one process waiting. */
+const SOON = 10_000
 
 /** A gateway before an upstream that misbehaves once, and then behaves. It waits for the upstream up to `limit` milliseconds. */
 async function misbehaving(t: Test, misbehave: (socket: Socket) => void, limit = PATIENCE) {
@@ -24,7 +24,10 @@ async function misbehaving(t: Test, misbehave: (socket: Socket) => void, limit =
     first = false
   })
   t.teardown(() => upstream.close())
-  const fixture = await forwardTo(t, upstream.url, { timeouts: { connect: limit, response: limit, idle: limit } })
+  const fixture = await forwardTo(t, upstream.url, {
+    timeouts: { connect: limit, response: limit, idle: limit },
+    connections: { idle: PATIENCE },
+  })
   return {
     ...fixture,
     upstream,

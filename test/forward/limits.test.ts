@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'
@@ -35,7 +35,7 @@ async function holding(t: Test, written: WrittenUpstream, count = 1) {
 }
 
 t.test('requests beyond the limit of connections wait, and are served in their order', async t => {
-  const { ask, held, waiting, backend } = await holding(t, { connections: { limit: 2 } })
+  const { ask, held, waiting, backend } = await holding(t, { connections: { limit: 2, idle: PATIENCE } })
   const order: number[] = []
   const answers: Promise<unknown>[] = []
   for (let i = 0; i < 6; i++) {

@@ -9,11 +9,16 @@ import { PROFILES } from '../../src/settings/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { makeOwnKey } from '../support/keys.ts'
+import { PATIENCE } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.test('the client has the results of the operations', async t => {
   const fixture = await openFixture(t, { profile: 2 })
-  const { consumer, business } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
+  const { consumer, business } = createClient({
+    url: fixture.internal,
+    secret: fixture.settings.internal.secret,
+    timeout: PATIENCE,
+  })
 
   const token = await consumer.login('42', { nickname: 'Ann' })
   t.equal(await consumer.isLogin(token), true)
@@ -47,7 +52,11 @@ t.test('the client has the results of the operations', async t => {
 
 t.test('the client asks whose a key is', async t => {
   const fixture = await openFixture(t)
-  const { business, consumer } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
+  const { business, consumer } = createClient({
+    url: fixture.internal,
+    secret: fixture.settings.internal.secret,
+    timeout: PATIENCE,
+  })
   const made = await makeOwnKey(fixture, await fixture.signIn())
   t.match(await business.verifyKey(made.key), { id: made.id, user_id: '1', roles: ['SUPER_ADMIN'], permissions: [] })
   t.equal(await business.verifyKey(made.key.slice(0, -1)), null)
@@ -63,7 +72,7 @@ t.test('the client has every operation except those that need a request', async 
 
 t.test('a wrong secret and an unreachable gateway are different errors', async t => {
   const fixture = await openFixture(t)
-  const wrong = createClient({ url: fixture.internal, secret: 'not the secret at all' })
+  const wrong = createClient({ url: fixture.internal, secret: 'not the secret at all', timeout: PATIENCE })
   const refused = await wrong.consumer.login('42').catch(fault => fault)
   t.ok(refused instanceof OperationError)
   t.match(refused, { code: 401, message: /internal secret is missing or wrong/, traceId: /^[0-9a-f]{32}$/ })
@@ -73,7 +82,7 @@ t.test('a wrong secret and an unreachable gateway are different errors', async t
 t.test('what is not the internal listener of a gateway is named', async t => {
   const other = await startUpstream()
   t.teardown(() => other.close())
-  const { consumer } = createClient({ url: other.url, secret: 'x' })
+  const { consumer } = createClient({ url: other.url, secret: 'x', timeout: PATIENCE })
   const answers: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
     'a page': [502, { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
     'other JSON': [200, { 'content-type': 'application/json' }, '{"status":"ok"}'],

@@ -9,7 +9,7 @@ import type { EndReason } from '../../src/session/end-reason.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { openWebSocketFixture } from '../support/websocket-fixture.ts'
 import { open } from '../support/websocket-sockets.ts'
 
@@ -147,7 +147,11 @@ withEveryStore(
       t.match(verified.json(), { code: 401, data: { ended: 'kicked-out' } })
       const renewed = await fixture.operate('consumer', 'renew-timeout', { token })
       t.match(renewed, { code: 401, data: { ended: 'kicked-out' } })
-      const { consumer, business } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
+      const { consumer, business } = createClient({
+        url: fixture.internal,
+        secret: fixture.settings.internal.secret,
+        timeout: PATIENCE,
+      })
       await t.rejects(consumer.renewTimeout(token), { name: 'OperationError', code: 401, ended: 'kicked-out' })
       await t.rejects(business.renewTimeout(token), { code: 401, ended: null }, 'the other side')
     })

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Deadline } from '../../../base/deadline.ts'
 
 /** How long a client may continue to send after its last answer, in milliseconds, and how many bytes are discarded. */
 const LINGER = 5_000
@@ -12,8 +13,9 @@ export function closeWithLinger(socket: Socket): void {
   if (socket.destroyed) return
   // From here on the HTTP parser does not get the bytes.
   socket.removeAllListeners('data')
-  const timer = setTimeout(() => socket.destroy(), LINGER)
-  socket.once('close', () => clearTimeout(timer))
+  // What has arrived during a stall of this process is read before.
+  const limit = new Deadline(LINGER, () => socket.destroy())
+  socket.once('close', () => limit.clear())
   socket.end()
   socket.resume()
   // Where the parser has paused the socket, because the body is not read, reading resumes in the next tick: never, if the socket gets
