@@ -15,6 +15,7 @@ import { limitFiles, withoutFullDisk } from '../support/full-disk.ts'
 import { startGateway } from '../support/process.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis-server.ts'
 import { ROOT } from '../support/root.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { isoInShanghai, otherProgram, type SignIn } from './other-program.ts'
 
@@ -196,10 +197,9 @@ for (const kind of ['mysql', 'postgres'] as const) {
       set({ DB__URL: database.url.replace(':', kind === 'mysql' ? '+pymysql:' : '+asyncpg:') })
       const { output } = await adopt(folder)
       t.match(output, /found nothing that will not work/)
-      t.match(
-        (await run(folder, ['check', '--connect'])).output,
-        /reached +accounts \(sql\): answers .*, and for rights/,
-      )
+      const isReached = async () =>
+        /reached +accounts \(sql\): answers .*, and for rights/.test((await run(folder, ['check', '--connect'])).output)
+      t.ok(await until(isReached))
       const environment = { ...PATIENT, ACCOUNTS__TIMEOUT: '30s', LOGIN__RATE_LIMIT: 'off' }
       const gateway = await startGateway(folder, environment, [join(ROOT, 'dist/main.js'), 'start'])
       t.teardown(() => gateway.end('SIGKILL'))

@@ -14,7 +14,7 @@ t.test('an account with a large picture signs in; its column is left out, and th
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const fixture = await openFixture(t, {
-    config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts' } },
+    config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts', timeout: '30s' } },
   })
 
   const token = await fixture.signIn()

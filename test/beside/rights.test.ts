@@ -60,7 +60,7 @@ t.test('rights that a backend grants and withdraws count without a new login', a
   const { url, close } = await startBackend(response => response.end(JSON.stringify(account)))
   t.teardown(close)
   const fixture = await openFixture(t, {
-    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET } },
+    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET, timeout: '30s' } },
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'sys:session:page' },
     ],
@@ -90,7 +90,7 @@ t.test('a key has the rights that a source answers by login id alone, as a sessi
   t.teardown(close)
   const guarded = '/api/v1/b/guarded'
   const fixture = await openFixture(t, {
-    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET } },
+    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET, timeout: '30s' } },
     upstreams: [{ name: 'guarded', match: guarded, target: 'builtin:echo', permission: 'sys:session:page' }],
   })
   const token = await fixture.signIn()
@@ -128,7 +128,7 @@ t.test('an account source that fails is 503, never 403 and never a pass', async 
   const fixture = await openFixture(t, {
     config: {
       permissions: { source: 'accounts' },
-      accounts: { kind: 'http', url, secret: SECRET },
+      accounts: { kind: 'http', url, secret: SECRET, timeout: '30s' },
     },
   })
   const { business } = fixture.gateway.sides

@@ -1,3 +1,4 @@
+import { until } from '../support/until.ts'
 import { ask } from './ask.ts'
 import type { History } from './history.ts'
 
@@ -26,6 +27,20 @@ async function loginsIn(url: string, token: string): Promise<{ id: string; jti: 
   }
 }
 
+/** How long acknowledged logins may take to come into the journal, in milliseconds. */
+const LATE = 20_000
+
+/** Those of the journal when it has all that were acknowledged, or is late. */
+async function settledLogins(url: string, token: string, logins: readonly Login[]): ReturnType<typeof loginsIn> {
+  const since = performance.now()
+  return until(async () => {
+    // A store that does not answer yet is asked again.
+    const found = await loginsIn(url, token).catch(() => null)
+    const jtis = new Set(found?.map(({ jti }) => jti))
+    return logins.every(({ jti }) => jtis.has(jti)) || performance.now() - since > LATE ? found : null
+  })
+}
+
 /** Judges the journal at the end: acknowledged logins are in it once, but those of which no process knows any more. */
 export async function judgeJournal(
   url: string,
@@ -33,7 +48,7 @@ export async function judgeJournal(
   logins: readonly Login[],
   history: History,
 ): Promise<void> {
-  const found = await loginsIn(url, token)
+  const found = await settledLogins(url, token, logins)
   if (new Set(found.map(({ id }) => id)).size < found.length) history.violated('the journal shows an entry twice')
   const counts = new Map<string | null, number>()
   for (const { jti } of found) counts.set(jti, (counts.get(jti) ?? 0) + 1)

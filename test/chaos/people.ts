@@ -1,3 +1,4 @@
+import { until } from '../support/until.ts'
 import type { Actors } from './actors.ts'
 import { Administrator } from './administrator.ts'
 import { Editor } from './by-hand.ts'
@@ -68,8 +69,7 @@ export class People {
   /** When nothing happens any more: what the file and the journal hold. */
   async settle(): Promise<void> {
     this.#editor.settle()
-    const token = await this.#actors.begin(CHIEF, { roles: ['SUPER_ADMIN'] })
-    if (token === null) return this.#history.violated('the administrator could not sign in at the end')
+    const token = await until(() => this.#actors.begin(CHIEF, { roles: ['SUPER_ADMIN'] }))
     await judgeJournal(this.#requests.where.url, token, this.#signIn.logins, this.#history)
   }
 }

@@ -35,7 +35,7 @@ cluster.on('fork', worker => {
       console.log('one worker is late')
       return true
     }
-    if (report.kind !== 'waiting') console.log('another worker has reported')
+    if (report.kind !== 'waiting' && late !== null && late !== worker) console.log('another worker has reported')
     return emit.call(worker, name, report, handle)
   }
 })`

@@ -53,11 +53,11 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
       due = Math.max(due + pause, performance.now() - 10 * pause)
       // A stopping gateway closes what is idle for two seconds. A client that was held up for long begins a new connection.
       if (performance.now() - asked > 1000) agent.destroy()
+      asked = performance.now()
       await askOnce(url, agent, options).then(
         () => outcome.answered++,
         (fault: Error) => outcome.failures.push(fault.message),
       )
-      asked = performance.now()
     }
     agent.destroy()
   }

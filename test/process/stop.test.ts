@@ -131,8 +131,8 @@ t.test('a worker of the previous configuration that dies while it finishes its r
   t.ok(await until(() => stopped().length === 1))
   t.match(stopped(), [{ reason: 'a worker crashed before its work was done' }])
   t.match(gateway.logged('a worker crashed'), [{ worker, end: 'SIGKILL' }])
-  const { text } = await call(gateway.internal, { path: '/metrics' })
-  t.match(text, /^dualgate_worker_crashes_total 1$/m)
+  const metrics = async () => (await call(gateway.internal, { path: '/metrics' })).text
+  t.ok(await until(async () => /^dualgate_worker_crashes_total 1$/m.test(await metrics())))
   t.equal(await gateway.end('SIGTERM'), 0, 'the stop itself cuts off nothing')
 })
 

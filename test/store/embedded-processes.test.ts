@@ -3,7 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { PATIENCE } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
 
@@ -92,7 +92,7 @@ await t.test('a login at one worker is known to the other at once', async t => {
 await t.test('while a stopped worker holds the lock, queries are answered and changes are unavailable', async t => {
   const folder = t.testdir()
   const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
-  const impatient = await openEmbeddedStore(folder, systemClock, 200)
+  const impatient = await until(() => openEmbeddedStore(folder, systemClock, 200).catch(() => null))
   t.teardown(() => Promise.all([store.close(), impatient.close()]))
   await store.sessions.add('BUSINESS', 'before', record('BUSINESS', '1'), inTenMinutes())
   await store.sessions.add('BUSINESS', 'expired', record('BUSINESS', '1'), systemClock.now())

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { freePort } from '../support/ports.ts'
 
 /** A way to a server that a test can hold up or cut. */
 export interface Proxy {
@@ -55,8 +56,8 @@ export async function startProxy(targetPort: number, targetHost = '127.0.0.1'): 
     server = createServer(serve).listen(port, '127.0.0.1')
     await once(server, 'listening')
   }
-  await listen(0)
-  const { port } = server!.address() as AddressInfo
+  const port = await freePort()
+  await listen(port)
 
   return {
     port,

@@ -10,9 +10,9 @@ import { outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /* A process that does not run for a while tells its own stall from a Redis that does not answer. */
 
-const TIMEOUT = 400
+const TIMEOUT = 1500
 /** Longer than `store.timeout`, so that every time limit is over when the process runs again. */
-const STALL = 3 * TIMEOUT
+const STALL = 2 * TIMEOUT
 
 /** Counters on all nodes of a Cluster. */
 const NAMES = Array.from({ length: 30 }, (_, i) => `counter-${i}`)

@@ -16,6 +16,7 @@ import {
   isDisableKnown,
   isKeyRemembered,
   keys,
+  LASTING,
   openTracked,
   PREFIX,
   TRACKING,
@@ -112,8 +113,8 @@ await t.test('credentials that Redis announces', { skip: withoutRedis }, async t
   })
 
   await t.test('that a login id is not disabled is known without a question, until it is', async t => {
-    const { store } = await openTracked(t, server)
-    const { store: other } = await openTracked(t, server)
+    const { store } = await openTracked(t, server, LASTING)
+    const { store: other } = await openTracked(t, server, LASTING)
     await untilAnnounced(store)
     await until(() => isDisableKnown(store, 'x'))
     t.equal(store.sessions.rememberedDisable('CONSUMER', 'x'), null)

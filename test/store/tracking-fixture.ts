@@ -26,6 +26,9 @@ export const TRACKING: SessionCacheSettings = {
   max_entries: 100_000,
 }
 
+/** What is remembered must not end with a stall of this process. */
+export const LASTING = { heartbeat: MINUTE }
+
 /** A store in Redis, and its connections. */
 export type ConnectedStore = Store & Pick<RedisStore, 'connections'>
 

@@ -5,6 +5,7 @@ import { freshToken, LONG, MINUTE, record } from './contract-fixture.ts'
 import {
   isRemembered,
   keys,
+  LASTING,
   openTracked,
   remember,
   trackedContract,
@@ -25,7 +26,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
   t.teardown(() => server.stop())
 
   await t.test('a session is queried once, and again after each change', async t => {
-    const { store } = await openTracked(t, server)
+    const { store } = await openTracked(t, server, LASTING)
     const token = await remember(store)
     const key = keys.token('CONSUMER', token)
     t.equal(isRemembered(store, token), true)
@@ -107,7 +108,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
   })
 
   await t.test('a user who logs in after a kickout is soon remembered again', async t => {
-    const { store } = await openTracked(t, server)
+    const { store } = await openTracked(t, server, LASTING)
     await remember(store, '1')
     await store.sessions.removeAll('CONSUMER', '1')
     t.equal(isRemembered(store, await remember(store, '1')), true)
@@ -123,8 +124,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
   })
 
   await t.test('a token cached on one side is not valid on the other', async t => {
-    // What is cached must not end with a stall of this process.
-    const { store } = await openTracked(t, server, { heartbeat: MINUTE })
+    const { store } = await openTracked(t, server, LASTING)
     const token = await remember(store)
     t.equal(await store.sessions.find('BUSINESS', token), null)
     t.equal(isRemembered(store, token, 'BUSINESS'), false)

@@ -216,6 +216,7 @@ function certificateIn(folder: string, who: ReturnType<typeof asWhom>): string |
   ]
   if (spawnSync('openssl', [...request, ...name]).status !== 0) return null
   chmodSync(key, 0o600)
+  chmodSync(certificate, 0o644)
   if (who !== null) chownSync(key, who.uid, who.gid)
   return certificate
 }

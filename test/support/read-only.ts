@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const NOBODY = 65_534
@@ -18,6 +18,20 @@ export function readOnly(folder: string): () => void {
     chownSync(join(data, name), NOBODY, NOBODY)
   process.seteuid?.(NOBODY)
   return () => process.seteuid?.(0)
+}
+
+/** Whether the user whom root acts as can read a file: not in a clone that is closed to others. */
+export function isReadableByNobody(file: string): boolean {
+  if (process.geteuid?.() !== 0) return true
+  process.seteuid?.(NOBODY)
+  try {
+    readFileSync(file)
+    return true
+  } catch {
+    return false
+  } finally {
+    process.seteuid?.(0)
+  }
 }
 
 /**

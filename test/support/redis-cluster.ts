@@ -33,7 +33,7 @@ export interface RedisCluster {
 const SLOTS = 16_384
 
 /** Until a master that does not answer is given up, in milliseconds. */
-export const NODE_TIMEOUT = 2000
+export const NODE_TIMEOUT = 4000
 
 /** Three masters that share the slots, as a Cluster that is up. `nodeTimeout` milliseconds without an answer give a master up: many for a test in which none is lost. */
 export async function startCluster(nodeTimeout = NODE_TIMEOUT): Promise<RedisCluster> {

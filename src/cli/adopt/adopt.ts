@@ -71,7 +71,7 @@ async function surveyed(url: string): Promise<Survey> {
 }
 
 /** Milliseconds for a question to the database of the service. */
-const ACCOUNTS_TIMEOUT = 3000
+const ACCOUNTS_TIMEOUT = 10_000
 
 /** Tries the queries of the configuration at the database. */
 async function askAccounts({ database, problems }: Plan): Promise<void> {
