@@ -141,6 +141,6 @@ async function compareView(store: EmbeddedStore, users: Iterable<string>): Promi
   const shown = [tally.users, tally.tokens, tally.maxTokensPerUser, ...userIds.toSorted()].join(' ')
   const tokens = [...sizes.values()]
   const sum = tokens.reduce((total, length) => total + length, 0)
-  const live = [sizes.size, sum, Math.max(...tokens), ...[...sizes.keys()].toSorted()].join(' ')
+  const live = [sizes.size, sum, Math.max(0, ...tokens), ...[...sizes.keys()].toSorted()].join(' ')
   if (shown !== live) throw new Error(`${shown} are shown as online, but ${live} are`)
 }

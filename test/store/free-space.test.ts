@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
 import { EmbeddedFile } from '../../src/store/embedded/file/lmdb-file.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /* Changes are refused before LMDB meets a full disk. What it does there: `workarounds/lmdb-full-disk.ts`. */
 
@@ -23,7 +24,7 @@ function pretend(t: Test): (size: number, free: number) => void {
 }
 
 t.test('what is added needs 16 MiB of free space, or a sixteenth of a small disk', async t => {
-  const file = await EmbeddedFile.open(t.testdir(), 5000)
+  const file = await EmbeddedFile.open(t.testdir(), PATIENCE)
   t.teardown(() => file.close())
   const table = await file.creating(() => file.table('texts'))
   const put = (text: string) => file.add(() => table.putSync(Buffer.from('key'), text))
@@ -58,11 +59,11 @@ t.test('without the space to add something no file is made, and a file that is t
   const folder = t.testdir()
   const have = pretend(t)
   have(1024 * MIB, 0)
-  await t.rejects(EmbeddedFile.open(folder, 5000), /MiB are free/)
+  await t.rejects(EmbeddedFile.open(folder, PATIENCE), /MiB are free/)
   have(1024 * MIB, 100 * MIB)
-  await (await EmbeddedFile.open(folder, 5000)).close()
+  await (await EmbeddedFile.open(folder, PATIENCE)).close()
   have(1024 * MIB, 0)
-  const file = await EmbeddedFile.open(folder, 5000)
+  const file = await EmbeddedFile.open(folder, PATIENCE)
   await file.write(() => undefined)
   await file.close()
 })
