@@ -152,8 +152,7 @@ async function signOut() {
   try {
     await ended
   } catch (problem) {
-    // A cookie that keeps the session is still there.
-    // Of two cookies the gateway has ended no session.
+    // A cookie that keeps the session is still there; of two the gateway has ended none.
     const isEnded = problem instanceof CallError && problem.code === 401 && problem.data?.cookie === undefined
     if (!isEnded) return signOutAgain(problem, left)
   }
