@@ -392,6 +392,7 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await sessions.getByRole('button', { name: 'End (' }).first().click()
     await page.getByRole('dialog', { name: 'End this session?' }).waitFor()
     await page.keyboard.press('Escape')
+    await page.locator('dialog').nth(1).waitFor({ state: 'detached' })
     const refreshed = page.waitForResponse(/\/sys\/session\/page\?/)
     await page.locator('.user-list table').evaluate(table => {
       Object.assign(window, { shown: table })
@@ -400,7 +401,8 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     await refreshed
     await page.waitForFunction(() => !(window as unknown as { shown: Element }).shown.isConnected)
     await page.keyboard.press('Escape')
-    await sessions.waitFor({ state: 'detached' })
+    // By its role it is gone as soon as it is hidden; the focus comes back when it is removed.
+    await page.locator('dialog').waitFor({ state: 'detached' })
     t.equal(await focused(), `user ${user}`)
   })
 
