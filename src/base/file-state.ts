@@ -7,6 +7,9 @@ export function fileState(file: string): string {
     return [ino, size, mtimeNs, mode, uid, gid].join(' ')
   } catch (fault) {
     // Whatever stands in the way of a file is a state of it: a folder that was closed must not end the gateway.
-    return (fault as NodeJS.ErrnoException).code ?? 'unknown fault'
+    return codeOf(fault)
   }
 }
+
+/** The code of a fault of the operating system. */
+export const codeOf = (fault: unknown): string => (fault as NodeJS.ErrnoException).code ?? 'unknown fault'

@@ -1,3 +1,4 @@
+import type { Outcome } from '../process/control.ts'
 import type { Accept, Loaded } from '../process/running-gateway.ts'
 import { type FilesRead, recordFiles } from '../settings/files-read.ts'
 import { BUILT_IN, type ConfigurationFile, type Fault, loadSettings } from '../settings/load.ts'
@@ -13,7 +14,9 @@ export class ConfigurationInUse {
   readonly #fileAfter: FileAfter
   readonly #terminal: Pick<Terminal, 'environment' | 'cwd'>
   #file: ConfigurationFile = BUILT_IN
+  /** Whether the last reading found no fault. */
   #isSound = false
+  #isRefused = false
 
   constructor(fileAfter: FileAfter, terminal: Pick<Terminal, 'environment' | 'cwd'>) {
     this.#fileAfter = fileAfter
@@ -24,9 +27,9 @@ export class ConfigurationInUse {
     return this.#file
   }
 
-  /** Whether the last reading found no fault. */
-  get isSound(): boolean {
-    return this.#isSound
+  /** Whether the last reload failed although the files have no fault. */
+  get isRefused(): boolean {
+    return this.#isRefused
   }
 
   /** Throws `ConfigurationError` with every fault there is, and what `accept` throws. */
@@ -47,5 +50,11 @@ export class ConfigurationInUse {
   /** A gateway serves with what was read from this file. */
   use(file: ConfigurationFile): void {
     this.#file = file
+  }
+
+  /** A reload has ended. */
+  settle(outcome: Outcome): void {
+    this.#isRefused = outcome.fault !== null && this.#isSound
+    if (outcome.fault === null && outcome.file !== null) this.use(outcome.file)
   }
 }

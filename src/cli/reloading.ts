@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Logger } from '../base/log/log.ts'
 import {
   type ConfigurationWatch,
-  type ConfigurationWatchOptions,
+  type WatchedConfiguration,
   watchConfiguration,
 } from '../process/configuration-watch.ts'
 import type { Outcome } from '../process/control.ts'
@@ -27,17 +27,15 @@ export function refuseWatching({ workers }: Pick<Settings, 'workers'>, Fault: ne
 
 /** Reloads whenever the files of the configuration have changed, and tries a refused reload again. */
 export function reloadOnChange(
-  { reload, ...watched }: Omit<ConfigurationWatchOptions, 'reload'> & { reload(): Promise<Outcome> },
+  watched: WatchedConfiguration,
+  reload: () => Promise<Outcome>,
   cwd: string,
   log: Logger,
 ): ConfigurationWatch {
-  return watchConfiguration({
-    ...watched,
-    reload(changed) {
-      if (changed.length === 0) log.info('the refused reload is tried again')
-      else log.info({ files: changed.map(file => labelOf(file, cwd)) }, 'the configuration has changed; it is reloaded')
-      return reload()
-    },
+  return watchConfiguration(watched, changed => {
+    if (changed.length === 0) log.info('the refused reload is tried again')
+    else log.info({ files: changed.map(file => labelOf(file, cwd)) }, 'the configuration has changed; it is reloaded')
+    return reload()
   })
 }
 

@@ -92,14 +92,12 @@ async function serve(fileAfter: FileAfter, terminal: Terminal, watches = false):
   })
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
   const manager = serviceManagerOf(terminal.environment, warn)
-  let isFailed = false
   const reload = async (running: Running): Promise<Outcome> => {
     const outcome = await manager.reloading(
       () => reloaded(running, terminal.cwd, log),
       ({ fault }) => statusOf(running, fault === null ? '' : '; the last reload failed, and the log says why'),
     )
-    isFailed = outcome.fault !== null
-    if (outcome.fault === null && outcome.file !== null) configuration.use(outcome.file)
+    configuration.settle(outcome)
     return outcome
   }
   reloadOnSignal(opened, reload)
@@ -109,9 +107,7 @@ async function serve(fileAfter: FileAfter, terminal: Terminal, watches = false):
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
   void manager.ready(statusOf(running))
-  const isRefused = (): boolean => isFailed && configuration.isSound
-  const watched = { files: configuration.files, isRefused, reload: () => reload(running) }
-  const watch = watches ? reloadOnChange(watched, terminal.cwd, log) : null
+  const watch = watches ? reloadOnChange(configuration, () => reload(running), terminal.cwd, log) : null
   await stopped
   watch?.close()
   control.close()

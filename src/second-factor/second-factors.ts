@@ -1,11 +1,7 @@
-import type { Account, AccountSource, AccountUpdates, PreparedUpdate } from '../account/source.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log/log.ts'
+import type { Account, AccountUpdates, PreparedUpdate } from '../account/source.ts'
 import { Refusal } from '../base/refusal.ts'
 import { textsOf } from '../session/record.ts'
-import type { LoginType } from '../session/sides.ts'
-import type { AttemptStore } from '../store/store.ts'
-import { type Accepted, createCodes, type Proof } from './code-verification.ts'
+import { type Accepted, type CodesOptions, createCodes, type Proof } from './code-verification.ts'
 import { hashesOf, newRecoveryCodes } from './recovery-codes.ts'
 import { createSeal, nameOf, newName, type OpenFactor } from './sealed.ts'
 
@@ -66,17 +62,10 @@ export interface SecondFactors {
   recoveryCodesLeft(account: Account): number | null
 }
 
-export interface SecondFactorsOptions {
-  type: LoginType
+export interface SecondFactorsOptions extends Omit<CodesOptions, 'seal'> {
   settings: SecondFactorSettings
   /** Of 32 bytes (`sealingKey`). */
   key: Buffer
-  /** How long wrong codes lock the step, in milliseconds. */
-  disable: number
-  accounts: Pick<AccountSource, 'find' | 'findById' | 'updates'>
-  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear' | 'raise'>
-  clock: Clock
-  log: Pick<Logger, 'error'>
 }
 
 export function createSecondFactors(options: SecondFactorsOptions): SecondFactors {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { fileState } from '../base/file-state.ts'
+import { codeOf, fileState } from '../base/file-state.ts'
 
 /** What was found where a configuration names a file. */
 export interface FileRead {
@@ -46,6 +46,7 @@ function recordInto<T>(files: FilesRead, work: () => T): T {
 
 /** Reads a file that a configuration consists of, or names. Throws what the system reports. */
 export function readSource(file: string): Buffer {
+  if (recorded === null) return readFileSync(file)
   const state = fileState(file)
   try {
     const bytes = readFileSync(file)
@@ -61,6 +62,10 @@ export function readSource(file: string): Buffer {
 function note(file: string, read: FileRead): void {
   if (recorded?.has(file) === false) recorded.set(file, read)
 }
+
+/** Why a file could not be read, with the remedy. */
+export const unreadableText = (fault: unknown): string =>
+  `cannot be read (${codeOf(fault)}); check that it is a file this user may read`
 
 /** A file that has other contents than were read, and its state now. */
 export interface ChangedFile {
@@ -98,4 +103,3 @@ function contentOf(file: string): string {
 }
 
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64')
-const codeOf = (fault: unknown): string => (fault as NodeJS.ErrnoException).code ?? 'unknown fault'

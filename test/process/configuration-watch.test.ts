@@ -41,15 +41,15 @@ function watching(t: Test, names: string[]) {
     },
   }
   let seconds = 1000
-  const look = createLook({
-    files,
-    isRefused: () => fixture.isRefused,
-    async reload(changed) {
-      fixture.reloads.push(changed.map(file => file.slice(folder.length + 1)))
-      read()
-    },
-    clock: clockOf(() => fixture.now),
-  })
+  const reload = async (changed: string[]): Promise<void> => {
+    fixture.reloads.push(changed.map(file => file.slice(folder.length + 1)))
+    read()
+  }
+  const look = createLook(
+    fixture,
+    reload,
+    clockOf(() => fixture.now),
+  )
   return fixture
 }
 

@@ -87,8 +87,8 @@ const tellSession =
 
 /**
  * Ends the session of the cookie, if it is live, and removes the cookie. Of several cookies of its name, which another host of
- * `browser.domain` can add, each session ends. A page of another origin is refused: it would sign its
- * visitor out. A store that fails is an error, which its user reads, and the cookie stays: the session may live on.
+ * `browser.domain` can add, each session ends. A page of another origin is refused: it would sign its visitor out. A store that fails
+ * is an error, which its user reads, and the cookie stays: the session may live on.
  */
 const signOut =
   (type: LoginType, options: SignInOptions) =>

@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
-import { readSource } from '../files-read.ts'
+import { codeOf } from '../../base/file-state.ts'
+import { readSource, unreadableText } from '../files-read.ts'
 import type { Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
@@ -35,9 +36,8 @@ function faultOfReading(file: string): string | null {
     readSource(file)
     return null
   } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException
-    if (code === 'ENOENT') return 'is a file that does not exist; correct the name, or remove it'
-    return `cannot be read (${code ?? 'unknown fault'}); check that it is a file this user may read`
+    const isMissing = codeOf(fault) === 'ENOENT'
+    return isMissing ? 'is a file that does not exist; correct the name, or remove it' : unreadableText(fault)
   }
 }
 

@@ -1,6 +1,6 @@
 import { dirname, relative } from 'node:path'
 import { YAMLException } from 'js-yaml'
-import { readSource } from '../files-read.ts'
+import { readSource, unreadableText } from '../files-read.ts'
 import { ConfigurationError } from './fault.ts'
 import { NOT_UTF8, utf8Text } from './utf8.ts'
 import { emptySection, isSection, Written } from './written.ts'
@@ -21,8 +21,7 @@ export function readYamlFile(file: string, cwd: string): Written | null {
     if (code === 'ENOENT') return null
     const unreadable = new Written(emptySection(), { label, folder })
     unreadable.legible = false
-    const unread = `cannot be read (${code ?? 'unknown fault'}); check that it is a file this user may read`
-    unreadable.report([], error instanceof ConfigurationError ? NOT_UTF8 : unread)
+    unreadable.report([], error instanceof ConfigurationError ? NOT_UTF8 : unreadableText(error))
     return unreadable
   }
 }

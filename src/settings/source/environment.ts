@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { codeOf } from '../../base/file-state.ts'
 import { readEnvText, splitEnv, type Unassigned } from '../notation/env-file.ts'
 import { ConfigurationError, nearest, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
@@ -51,7 +52,7 @@ function readEnvFile(file: string): string | null {
   try {
     text = readEnvText(file)
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault'
+    const code = codeOf(error)
     if (code === 'ENOENT' || code === 'EISDIR') return null
     throw new ConfigurationError([
       { place: file, message: `cannot be read (${code}); let this user read it, or remove it` },
